@@ -1,0 +1,162 @@
+//! ndarray → DLPack.
+
+use alloc::vec::Vec;
+
+use dlbridge_core::layout::Dims;
+use dlbridge_core::{Descriptor, Device, Element, Error, Export, Flags, Memory, Reason, Tensor, TensorRef};
+use ndarray::{ArcArray, Array, ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, Dimension, IxDyn, s};
+
+use crate::{NAME, NdArray};
+
+impl<A: Element, D: Dimension + 'static> Export<NdArray> for Array<A, D> {
+    fn export(self) -> Result<Tensor, Error> {
+        if !self.is_standard_layout() {
+            return Ok(own(self, Flags::empty(), |array| array.as_mut_ptr()));
+        }
+        // In standard order the vector says it all, and whoever wants a vector (or an array of any rank type) can
+        // have it back.
+        let shape: Dims = lengths(&self).collect();
+        match self.into_raw_vec_and_offset() {
+            (mut vec, None | Some(0)) => {
+                vec.truncate(shape.iter().product::<i64>() as usize);
+                Ok(own_vec(vec, &shape))
+            }
+            (vec, Some(offset)) => {
+                let len = shape.iter().product::<i64>() as usize;
+                let window = Array::from_vec(vec).slice_move(s![offset..offset + len]);
+                let shape: Vec<usize> = shape.iter().map(|length| *length as usize).collect();
+                let window = window.into_shape_with_order(IxDyn(&shape));
+                let window = window.map_err(|_| Error::LengthMismatch { expected: len, found: len })?;
+                Ok(own(window, Flags::empty(), |array| array.as_mut_ptr()))
+            }
+        }
+    }
+
+    fn export_copy(&self) -> Result<Tensor, Error> {
+        copy(self)
+    }
+
+    fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
+        describe(self, Flags::empty(), |tensor| match self.is_standard_layout() {
+            true => read(&tensor.owned_by::<Vec<A>>(), None),
+            false => read(&tensor.owned_by::<Array<A, IxDyn>>(), None),
+        })
+    }
+}
+
+impl<A: Element, D: Dimension + 'static> Export<NdArray> for ArcArray<A, D> {
+    fn export(self) -> Result<Tensor, Error> {
+        match self.try_into_owned_nocopy() {
+            Ok(unique) => unique.export(),
+            Err(shared) => Ok(own(shared, Flags::READ_ONLY, |array| array.as_ptr().cast_mut())),
+        }
+    }
+
+    fn export_copy(&self) -> Result<Tensor, Error> {
+        copy(self)
+    }
+
+    fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
+        // Whether this is the only handle is settled at export; a copy may be announced that will not be needed.
+        describe(self, Flags::READ_ONLY, |tensor| read(&tensor.owned_by::<ArcArray<A, IxDyn>>(), None))
+    }
+}
+
+/// The array types that borrow their elements: a copy is all they can give away.
+macro_rules! borrowed {
+    ($([$($generics:tt)*] $ty:ty;)*) => {$(
+        impl<$($generics)*, A: Element, D: Dimension> Export<NdArray> for $ty {
+            fn export(self) -> Result<Tensor, Error> {
+                Err(Error::CopyRequired { framework: NAME, reason: Reason::Borrowed })
+            }
+
+            fn export_copy(&self) -> Result<Tensor, Error> {
+                copy(self)
+            }
+
+            fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
+                describe(self, Flags::READ_ONLY, |tensor| read(tensor, Some(Reason::Borrowed)))
+            }
+        }
+    )*};
+}
+
+borrowed! {
+    ['a] ArrayView<'a, A, D>;
+    ['a] ArrayViewMut<'a, A, D>;
+    [S: Data<Elem = A>] &ArrayBase<S, D>;
+}
+
+/// Lends an array to code that reads DLPack tensors, for as long as that code runs.
+///
+/// `Copies: never.`
+///
+/// # Errors
+/// [`Error::Overflow`] if the array is larger than DLPack can say, which ndarray rules out.
+pub fn with_ref<A: Element, D: Dimension, R>(
+    array: &ArrayRef<A, D>,
+    read: impl FnOnce(TensorRef<'_>) -> R,
+) -> Result<R, Error> {
+    describe(array, Flags::READ_ONLY, |tensor| {
+        // SAFETY: the array is borrowed while `read` runs, so its elements are initialised and nobody writes them;
+        // they are values of `A`.
+        read(unsafe { TensorRef::from_descriptor(*tensor) })
+    })
+}
+
+fn lengths<A, D: Dimension>(array: &ArrayRef<A, D>) -> impl ExactSizeIterator<Item = i64> {
+    array.shape().iter().map(|length| *length as i64)
+}
+
+fn strides<A, D: Dimension>(array: &ArrayRef<A, D>) -> impl ExactSizeIterator<Item = i64> {
+    array.strides().iter().map(|stride| *stride as i64)
+}
+
+fn describe<A: Element, D: Dimension, R>(
+    array: &ArrayRef<A, D>,
+    flags: Flags,
+    read: impl FnOnce(&Descriptor<'_>) -> R,
+) -> Result<R, Error> {
+    let (shape, strides): (Dims, Dims) = (lengths(array).collect(), strides(array).collect());
+    let tensor = Descriptor::new(array.as_ptr().cast(), A::DTYPE, Device::CPU, flags, &shape, Some(&strides))?;
+    Ok(read(&tensor))
+}
+
+fn copy<A: Element, D: Dimension>(array: &ArrayRef<A, D>) -> Result<Tensor, Error> {
+    with_ref(array, |tensor| tensor.to_contiguous())?
+}
+
+/// A tensor owned by the array itself, of dynamic rank so that it can come back as any.
+fn own<S, A, D>(array: ArrayBase<S, D>, flags: Flags, data: impl FnOnce(&mut ArrayBase<S, IxDyn>) -> *mut A) -> Tensor
+where
+    S: Data<Elem = A>,
+    A: Element,
+    D: Dimension,
+    ArrayBase<S, IxDyn>: Send + 'static,
+{
+    let array = array.into_dyn();
+    let memory = Memory { dtype: A::DTYPE, device: Device::CPU, flags };
+    let ndim = array.ndim();
+    // SAFETY: ndarray's shape and strides stay within its storage, which the array keeps alive and in place; elements
+    // are values of `A`. Callers leave out READ_ONLY only for `Array`, the only handle to its elements.
+    unsafe {
+        Tensor::from_owner(array, memory, ndim, |array, shape, steps| {
+            lengths(array).zip(shape).for_each(|(length, slot)| *slot = length);
+            strides(array).zip(steps).for_each(|(stride, slot)| *slot = stride);
+            data(array).cast()
+        })
+    }
+}
+
+/// A row-major tensor owned by the vector of its elements.
+fn own_vec<A: Element>(vec: Vec<A>, shape: &[i64]) -> Tensor {
+    let memory = Memory { dtype: A::DTYPE, device: Device::CPU, flags: Flags::empty() };
+    // SAFETY: the caller's vector has just as many elements as the shape; it is the only handle to them.
+    unsafe {
+        Tensor::from_owner(vec, memory, shape.len(), |vec, lengths, strides| {
+            lengths.copy_from_slice(shape);
+            dlbridge_core::layout::fill_row_major(lengths, strides);
+            vec.as_mut_ptr().cast()
+        })
+    }
+}

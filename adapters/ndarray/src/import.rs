@@ -1,0 +1,162 @@
+//! DLPack → owned ndarray arrays.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Deref;
+
+use dlbridge_core::{Descriptor, Element, Error, Export, Import, Lend, Reason, Route, Tensor, TensorRef, ViewMut};
+use ndarray::{ArcArray, Array, ArrayRef, ArrayView, ArrayViewMut, Dimension, IxDyn};
+
+use crate::view::check_ndim;
+use crate::{NAME, NdArray};
+
+/// An array over the memory of another framework, kept alive as long as the array.
+///
+/// Reads like any array, through [`Deref`] to [`ArrayRef`]; [`Owned::view_mut`] writes if nobody else uses the memory.
+/// `Copies: never.`
+pub struct Owned<A: 'static, D: Dimension + 'static> {
+    // Invariant: the view points into the memory of `tensor`, which does not move, and is declared first so that it is
+    // dropped first. Its lifetime is a lie that never leaves this type: it is handed out bound to `&self` only.
+    view: ArrayView<'static, A, D>,
+    tensor: Tensor,
+}
+
+impl<A: Element, D: Dimension + 'static> Owned<A, D> {
+    /// The array for writing.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`] if others use the memory, and [`Error::Overlap`] if elements share memory.
+    pub fn view_mut(&mut self) -> Result<ArrayViewMut<'_, A, D>, Error> {
+        ArrayViewMut::view_mut(self.tensor.view_mut()?)
+    }
+}
+
+impl<A: 'static, D: Dimension + 'static> Deref for Owned<A, D> {
+    type Target = ArrayRef<A, D>;
+
+    fn deref(&self) -> &ArrayRef<A, D> {
+        &self.view
+    }
+}
+
+impl<A: fmt::Debug, D: Dimension> fmt::Debug for Owned<A, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.view.fmt(f)
+    }
+}
+
+impl<A: Element, D: Dimension + 'static> Export<NdArray> for Owned<A, D> {
+    fn export(self) -> Result<Tensor, Error> {
+        Ok(self.tensor)
+    }
+
+    fn export_copy(&self) -> Result<Tensor, Error> {
+        self.tensor.to_contiguous()
+    }
+
+    fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
+        Ok(read(&self.tensor.descriptor(), None))
+    }
+}
+
+impl<A: Element, D: Dimension + 'static> Import<NdArray> for Owned<A, D> {
+    fn plan(tensor: &Descriptor<'_>) -> Route {
+        match check::<A, D>(tensor).and_then(|()| tensor.check_align(align_of::<A>())) {
+            Ok(()) => Route::Shared,
+            Err(Error::Misaligned { align, .. }) => Route::Copied(Reason::Misaligned { align }),
+            Err(error) => Route::Impossible(error),
+        }
+    }
+
+    fn import(tensor: Tensor) -> Result<Self, Error> {
+        Self::plan(&tensor.descriptor()).require_shared(NAME)?;
+        let view: ArrayView<'_, A, D> = tensor.lend()?;
+        // SAFETY: only the lifetime changes; see the invariant of `Owned`.
+        let view = unsafe { core::mem::transmute::<ArrayView<'_, A, D>, ArrayView<'static, A, D>>(view) };
+        Ok(Self { view, tensor })
+    }
+
+    fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
+        Self::import(tensor.to_contiguous()?)
+    }
+}
+
+/// Element type, device and rank are those of an array of `A` and `D`.
+fn check<A: Element, D: Dimension>(tensor: &Descriptor<'_>) -> Result<(), Error> {
+    tensor.check_dtype(A::DTYPE)?;
+    tensor.check_host()?;
+    check_ndim::<D>(tensor)
+}
+
+/// ndarray's own arrays hold memory of Rust's allocator: shared if the tensor is owned by one of `owners`.
+fn plan<A: Element, D: Dimension>(tensor: &Descriptor<'_>, is_owned: bool) -> Route {
+    match check::<A, D>(tensor) {
+        Err(error) => Route::Impossible(error),
+        Ok(()) if is_owned => Route::Shared,
+        Ok(()) => Route::Copied(Reason::ForeignMemory),
+    }
+}
+
+impl<A: Element, D: Dimension + 'static> Import<NdArray> for Array<A, D> {
+    fn plan(tensor: &Descriptor<'_>) -> Route {
+        plan::<A, D>(tensor, tensor.is_owned_by::<Vec<A>>() || tensor.is_owned_by::<Array<A, IxDyn>>())
+    }
+
+    fn import(tensor: Tensor) -> Result<Self, Error> {
+        Self::plan(&tensor.descriptor()).require_shared(NAME)?;
+        let shape = dim::<D>(&tensor.descriptor());
+        let tensor = match tensor.into_vec::<A>() {
+            Ok(vec) => return from_vec(shape, vec),
+            Err(tensor) => tensor,
+        };
+        match tensor.downcast::<Array<A, IxDyn>>() {
+            Ok(array) => with_rank(array),
+            Err(_) => Err(Error::CopyRequired { framework: NAME, reason: Reason::Strided }),
+        }
+    }
+
+    fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
+        check_ndim::<D>(tensor)?;
+        from_vec(dim(tensor), tensor.to_vec()?)
+    }
+}
+
+impl<A: Element, D: Dimension + 'static> Import<NdArray> for ArcArray<A, D> {
+    fn plan(tensor: &Descriptor<'_>) -> Route {
+        if tensor.is_owned_by::<ArcArray<A, IxDyn>>() {
+            return plan::<A, D>(tensor, true);
+        }
+        Array::<A, D>::plan(tensor)
+    }
+
+    fn import(tensor: Tensor) -> Result<Self, Error> {
+        Self::plan(&tensor.descriptor()).require_shared(NAME)?;
+        match tensor.downcast::<ArcArray<A, IxDyn>>() {
+            Ok(array) => with_rank(array),
+            Err(tensor) => Array::import(tensor).map(Array::into_shared),
+        }
+    }
+
+    fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
+        Array::import_copy(tensor).map(Array::into_shared)
+    }
+}
+
+/// The shape of a tensor whose rank fits `D`.
+fn dim<D: Dimension>(tensor: &Descriptor<'_>) -> D {
+    let mut dim = D::zeros(tensor.ndim());
+    tensor.shape().iter().enumerate().for_each(|(axis, length)| dim[axis] = *length as usize);
+    dim
+}
+
+fn from_vec<A, D: Dimension>(shape: D, vec: Vec<A>) -> Result<Array<A, D>, Error> {
+    let (expected, found) = (shape.size(), vec.len());
+    Array::from_shape_vec(shape, vec).map_err(|_| Error::LengthMismatch { expected, found })
+}
+
+fn with_rank<S: ndarray::RawData, D: Dimension>(
+    array: ndarray::ArrayBase<S, IxDyn>,
+) -> Result<ndarray::ArrayBase<S, D>, Error> {
+    let found = array.ndim();
+    array.into_dimensionality().map_err(|_| Error::NdimMismatch { expected: D::NDIM.unwrap_or(found), found })
+}

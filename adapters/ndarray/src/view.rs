@@ -1,0 +1,84 @@
+//! DLPack → borrowed ndarray views, without an allocation for fixed ranks.
+
+use dlbridge_core::{Descriptor, Element, Error, TensorMut, TensorRef, View, ViewMut};
+use ndarray::{ArrayView, ArrayViewMut, Axis, Dimension, ShapeBuilder, StrideShape};
+
+use crate::NdArray;
+
+impl<'a, A: Element, D: Dimension> View<'a, NdArray> for ArrayView<'a, A, D> {
+    fn view(tensor: TensorRef<'a>) -> Result<Self, Error> {
+        check_ndim::<D>(&tensor)?;
+        let first = tensor.as_ptr::<A>()?;
+        let layout = Layout::<D>::of(&tensor);
+        let lowest = first.wrapping_offset(layout.lowest);
+        // SAFETY: the tensor's elements are readable and not written for 'a, its layout is checked not to overflow,
+        // and `first` is aligned and checked to hold `A`s. Strides are made non-negative by starting at the lowest
+        // address, and flipped back below.
+        let mut view = unsafe { ArrayView::from_shape_ptr(layout.shape, lowest) };
+        flip(&tensor, |axis| view.invert_axis(axis));
+        Ok(view)
+    }
+}
+
+impl<'a, A: Element, D: Dimension> ViewMut<'a, NdArray> for ArrayViewMut<'a, A, D> {
+    fn view_mut(mut tensor: TensorMut<'a>) -> Result<Self, Error> {
+        let descriptor = tensor.descriptor();
+        check_ndim::<D>(&descriptor)?;
+        let first = tensor.as_mut_ptr::<A>()?;
+        let layout = Layout::<D>::of(&descriptor);
+        let lowest = first.wrapping_offset(layout.lowest);
+        // SAFETY: as for `ArrayView`; a `TensorMut` is the only access for 'a, and its elements do not overlap.
+        let mut view = unsafe { ArrayViewMut::from_shape_ptr(layout.shape, lowest) };
+        flip(&descriptor, |axis| view.invert_axis(axis));
+        Ok(view)
+    }
+}
+
+/// The rank is one that `D` can have.
+pub(crate) fn check_ndim<D: Dimension>(tensor: &Descriptor<'_>) -> Result<(), Error> {
+    match D::NDIM {
+        Some(expected) if expected != tensor.ndim() => Err(Error::NdimMismatch { expected, found: tensor.ndim() }),
+        _ => Ok(()),
+    }
+}
+
+/// Shape and strides as ndarray takes them: without signs, from the lowest address.
+struct Layout<D: Dimension> {
+    shape: StrideShape<D>,
+    /// From the first element to the one at the lowest address, in elements; 0 or less.
+    lowest: isize,
+}
+
+impl<D: Dimension> Layout<D> {
+    /// The rank must fit `D`.
+    fn of(tensor: &Descriptor<'_>) -> Self {
+        let mut shape = D::zeros(tensor.ndim());
+        let mut strides = D::zeros(tensor.ndim());
+        let mut lowest = 0;
+        let empty = tensor.is_empty();
+        for (axis, (length, stride)) in tensor.shape().iter().zip(tensor.strides().iter()).enumerate() {
+            shape[axis] = *length as usize;
+            // Strides of axes that are not walked may be anything; ndarray wants even those to be in range.
+            if *length > 1 && !empty {
+                strides[axis] = stride.unsigned_abs() as usize;
+                lowest += (*length - 1) as isize * stride.min(0) as isize;
+            }
+        }
+        if empty {
+            return Self { shape: shape.into_shape_with_order().into(), lowest: 0 };
+        }
+        Self { shape: shape.strides(strides), lowest }
+    }
+}
+
+/// Calls `invert` for the axes that are walked backwards.
+fn flip(tensor: &Descriptor<'_>, mut invert: impl FnMut(Axis)) {
+    if tensor.is_empty() {
+        return;
+    }
+    for (axis, (length, stride)) in tensor.shape().iter().zip(tensor.strides().iter()).enumerate() {
+        if stride < 0 && *length > 1 {
+            invert(Axis(axis));
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What can go wrong, as data: one enum for the whole project.
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use crate::{DataType, Device, Reason};
+
+/// Why an operation was refused. Nothing was read or written, and nothing leaked.
+///
+/// Every variant carries what was found and, where it is not obvious, what was expected; the message adds what to do.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The managed tensor has another major version (DLPack 1.x: "call the deleter and stop").
+    UnsupportedVersion {
+        /// Major version found; this crate reads 1.
+        major: u32,
+        /// Minor version found.
+        minor: u32,
+    },
+    /// `ndim` is negative.
+    NegativeNdim {
+        /// The value found.
+        ndim: i32,
+    },
+    /// `shape` is NULL although there are axes.
+    NullShape {
+        /// The number of axes.
+        ndim: i32,
+    },
+    /// A length in `shape` is negative.
+    NegativeLength {
+        /// The axis.
+        axis: usize,
+        /// The value found.
+        length: i64,
+    },
+    /// `data` is NULL although there are elements.
+    NullData {
+        /// The number of elements.
+        elements: usize,
+    },
+    /// A size does not fit the address space.
+    Overflow {
+        /// Which one: `"element count"`, `"size in bytes"`, `"strides"` or `"byte_offset"`.
+        quantity: &'static str,
+    },
+    /// The elements have another type than the one asked for. Types are never reinterpreted.
+    DTypeMismatch {
+        /// The type asked for.
+        expected: DataType,
+        /// The type of the tensor.
+        found: DataType,
+    },
+    /// The framework has no such element type.
+    UnsupportedDType {
+        /// Who refuses.
+        framework: &'static str,
+        /// The type found.
+        dtype: DataType,
+    },
+    /// The framework cannot use memory of this device.
+    UnsupportedDevice {
+        /// Who refuses.
+        framework: &'static str,
+        /// The device found.
+        device: Device,
+    },
+    /// The framework knows the device, but it is not there in this process.
+    DeviceUnavailable {
+        /// Who refuses.
+        framework: &'static str,
+        /// The device asked for.
+        device: Device,
+    },
+    /// The memory cannot be read by the CPU.
+    NotOnHost {
+        /// Where it is.
+        device: Device,
+    },
+    /// The tensor has another number of axes than the one asked for.
+    NdimMismatch {
+        /// The number asked for.
+        expected: usize,
+        /// The number found.
+        found: usize,
+    },
+    /// A buffer has another number of elements than the shape says.
+    LengthMismatch {
+        /// The number that the shape asks for.
+        expected: usize,
+        /// The number found.
+        found: usize,
+    },
+    /// The first element is not aligned for its type.
+    Misaligned {
+        /// The address of the first element.
+        address: usize,
+        /// The alignment needed, in bytes.
+        align: usize,
+    },
+    /// The elements are not next to each other in row-major order.
+    NotContiguous,
+    /// The memory must not be written.
+    ReadOnly,
+    /// Several elements share memory, so a mutable view would alias itself.
+    Overlap,
+    /// A boolean is stored as something else than 0 or 1.
+    InvalidBool {
+        /// The element, counted in row-major order.
+        index: usize,
+        /// The byte found.
+        value: u8,
+    },
+    /// An index is behind the end of its axis.
+    IndexOutOfBounds {
+        /// The axis.
+        axis: usize,
+        /// The index.
+        index: usize,
+        /// The length of the axis.
+        length: usize,
+    },
+    /// A layout reaches elements that its storage does not have.
+    OutOfStorage {
+        /// The framework that holds the layout.
+        framework: &'static str,
+        /// One behind the last element that the layout reaches.
+        needed: usize,
+        /// The number of elements in the storage.
+        available: usize,
+    },
+    /// The framework's tensor is of a kind that DLPack cannot express (sparse, quantized, …).
+    Inexpressible {
+        /// The framework that holds the tensor.
+        framework: &'static str,
+        /// What it is.
+        what: &'static str,
+    },
+    /// Sharing was asked for, and only a copy would do.
+    CopyRequired {
+        /// Who would have to copy.
+        framework: &'static str,
+        /// Why.
+        reason: Reason,
+    },
+    /// There is no memory for a copy.
+    OutOfMemory {
+        /// The size asked for.
+        bytes: usize,
+    },
+    /// A string names no dtype or device.
+    UnknownName {
+        /// `"dtype"` or `"device"`.
+        what: &'static str,
+        /// The string, shortened.
+        name: Excerpt,
+    },
+    /// The framework itself failed; the one variant whose text is not ours.
+    Framework {
+        /// Who failed.
+        framework: &'static str,
+        /// Its own words.
+        message: Box<str>,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnsupportedVersion { major, minor } => write!(
+                f,
+                "the tensor has DLPack version {major}.{minor}, this build reads major version 1: \
+                 ask the producer for max_version=(1, 3)"
+            ),
+            Self::NegativeNdim { ndim } => write!(f, "ndim is {ndim}, expected 0 or more"),
+            Self::NullShape { ndim } => write!(f, "shape is NULL, expected {ndim} lengths"),
+            Self::NegativeLength { axis, length } => {
+                write!(f, "axis {axis} has length {length}, expected 0 or more")
+            }
+            Self::NullData { elements } => write!(f, "data is NULL, expected {elements} elements"),
+            Self::Overflow { quantity } => write!(f, "the {quantity} does not fit the address space"),
+            Self::DTypeMismatch { expected, found } => {
+                write!(f, "the tensor holds {found}, expected {expected}: cast it first, types are never reinterpreted")
+            }
+            Self::UnsupportedDType { framework, dtype } => {
+                write!(f, "{framework} has no element type {dtype}: cast the tensor first")
+            }
+            Self::UnsupportedDevice { framework, device } => {
+                write!(f, "{framework} cannot use memory on {device}: move the tensor to a device that both sides have")
+            }
+            Self::DeviceUnavailable { framework, device } => write!(
+                f,
+                "{framework} finds no device {device} in this process: check the driver and how {framework} was built"
+            ),
+            Self::NotOnHost { device } => {
+                write!(f, "the tensor is on {device}, which the CPU cannot read: move it to the CPU first")
+            }
+            Self::NdimMismatch { expected, found } => {
+                write!(f, "the tensor has {found} axes, expected {expected}")
+            }
+            Self::LengthMismatch { expected, found } => {
+                write!(f, "the buffer has {found} elements, the shape asks for {expected}")
+            }
+            Self::Misaligned { address, align } => write!(
+                f,
+                "the first element is at {address:#x}, expected a multiple of {align} bytes: \
+                 use `convert`, which copies when it must"
+            ),
+            Self::NotContiguous => write!(
+                f,
+                "the tensor is not contiguous in row-major order: read it element by element, or copy it with `to_vec`"
+            ),
+            Self::ReadOnly => write!(f, "the tensor is read-only: copy it before writing"),
+            Self::Overlap => {
+                write!(f, "elements of the tensor overlap in memory (a broadcast axis?): copy it before writing")
+            }
+            Self::InvalidBool { index, value } => {
+                write!(f, "boolean {index} is stored as {value}, expected 0 or 1: read the tensor as uint8")
+            }
+            Self::IndexOutOfBounds { axis, index, length } => {
+                write!(f, "index {index} is behind axis {axis} of length {length}")
+            }
+            Self::OutOfStorage { framework, needed, available } => {
+                write!(f, "the {framework} layout reaches element {needed} of a storage of {available} elements")
+            }
+            Self::Inexpressible { framework, what } => {
+                write!(f, "DLPack cannot express {what} of {framework}: make it a plain dense tensor first")
+            }
+            Self::CopyRequired { framework, reason } => {
+                write!(f, "{framework} cannot share this tensor without a copy, because {reason}: use `convert`")
+            }
+            Self::OutOfMemory { bytes } => write!(f, "no memory for a copy of {bytes} bytes"),
+            Self::UnknownName { what, name } => write!(f, "{name:?} names no {what}"),
+            Self::Framework { framework, message } => write!(f, "{framework} failed: {message}"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// The first bytes of a string that was not understood, kept without an allocation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Excerpt {
+    bytes: [u8; Self::CAPACITY],
+    len: u8,
+}
+
+impl Excerpt {
+    const CAPACITY: usize = 31;
+
+    pub(crate) fn new(text: &str) -> Self {
+        let mut len = text.len().min(Self::CAPACITY);
+        while !text.is_char_boundary(len) {
+            len -= 1;
+        }
+        let mut bytes = [0; Self::CAPACITY];
+        bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
+        Self { bytes, len: len as u8 }
+    }
+
+    /// The text kept.
+    pub fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}

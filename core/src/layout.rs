@@ -1,0 +1,364 @@
+//! Shapes and strides as plain numbers: one rule each for size, extent, contiguity and overlap.
+//!
+//! Lengths and strides are in elements, as in DLPack. Everything here is checked arithmetic; no memory is touched.
+#![forbid(unsafe_code)]
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::iter;
+use core::ops::{Deref, DerefMut};
+
+use crate::{DataType, Error};
+
+/// The strides of a tensor, in elements: explicit, or row-major where the producer gave none (DLPack: NULL strides).
+///
+/// On an axis of length 0 or 1 a stride says nothing, and producers write any number there.
+#[derive(Clone, Copy)]
+pub struct Strides<'a> {
+    shape: &'a [i64],
+    explicit: Option<&'a [i64]>,
+}
+
+impl<'a> Strides<'a> {
+    pub(crate) fn new(shape: &'a [i64], explicit: Option<&'a [i64]>) -> Self {
+        Self { shape, explicit }
+    }
+
+    /// The strides as the producer wrote them; `None` means row-major.
+    pub fn as_slice(self) -> Option<&'a [i64]> {
+        self.explicit
+    }
+
+    /// The strides, first axis first.
+    pub fn iter(self) -> impl ExactSizeIterator<Item = i64> + 'a {
+        let mut rest = row_major_step(self.shape);
+        let mut axis = 0;
+        iter::repeat_with(move || {
+            let stride = match self.explicit {
+                Some(strides) => strides[axis],
+                None => {
+                    rest /= self.shape[axis].max(1);
+                    rest
+                }
+            };
+            axis += 1;
+            stride
+        })
+        .take(self.shape.len())
+    }
+
+    /// The strides in a vector of their own.
+    pub fn to_vec(self) -> Vec<i64> {
+        self.iter().collect()
+    }
+}
+
+/// The product of all lengths, empty axes counted as 1: the row-major stride of an axis in front of the first.
+fn row_major_step(shape: &[i64]) -> i64 {
+    shape.iter().fold(1, |step: i64, length| step.saturating_mul((*length).max(1)))
+}
+
+impl fmt::Debug for Strides<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl PartialEq<[i64]> for Strides<'_> {
+    fn eq(&self, other: &[i64]) -> bool {
+        self.iter().eq(other.iter().copied())
+    }
+}
+
+impl<const N: usize> PartialEq<[i64; N]> for Strides<'_> {
+    fn eq(&self, other: &[i64; N]) -> bool {
+        *self == other[..]
+    }
+}
+
+/// Lengths or strides of one tensor, kept on the stack up to eight axes.
+///
+/// For adapters whose framework counts in `usize`: collect the converted numbers, and borrow them as `&[i64]`.
+#[derive(Clone, Debug)]
+pub struct Dims(Repr);
+
+#[derive(Clone, Debug)]
+enum Repr {
+    Inline([i64; Dims::INLINE], usize),
+    Heap(Vec<i64>),
+}
+
+impl Dims {
+    const INLINE: usize = 8;
+
+    /// `ndim` zeros.
+    pub fn zeros(ndim: usize) -> Self {
+        iter::repeat(0).take(ndim).collect()
+    }
+}
+
+impl FromIterator<i64> for Dims {
+    fn from_iter<I: IntoIterator<Item = i64>>(numbers: I) -> Self {
+        let mut inline = [0; Self::INLINE];
+        let mut numbers = numbers.into_iter();
+        let mut len = 0;
+        while let Some(number) = numbers.next() {
+            if len == Self::INLINE {
+                let spilled = inline.into_iter().chain(iter::once(number)).chain(numbers);
+                return Self(Repr::Heap(spilled.collect()));
+            }
+            inline[len] = number;
+            len += 1;
+        }
+        Self(Repr::Inline(inline, len))
+    }
+}
+
+impl Deref for Dims {
+    type Target = [i64];
+
+    fn deref(&self) -> &[i64] {
+        match &self.0 {
+            Repr::Inline(numbers, len) => &numbers[..*len],
+            Repr::Heap(numbers) => numbers,
+        }
+    }
+}
+
+impl DerefMut for Dims {
+    fn deref_mut(&mut self) -> &mut [i64] {
+        match &mut self.0 {
+            Repr::Inline(numbers, len) => &mut numbers[..*len],
+            Repr::Heap(numbers) => numbers,
+        }
+    }
+}
+
+/// The elements that a layout reaches, relative to the first one: `lowest ..= highest`, with `lowest <= 0 <= highest`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// The lowest offset, in elements; negative with negative strides.
+    pub lowest: i64,
+    /// The highest offset, in elements.
+    pub highest: i64,
+}
+
+impl Extent {
+    /// The number of elements from the lowest to the highest, both included.
+    pub fn span(self) -> u64 {
+        self.highest.abs_diff(self.lowest) + 1
+    }
+}
+
+/// Checks every number of a layout once, so that arithmetic on it cannot overflow afterwards.
+///
+/// Gives the number of elements. After `Ok`, all lengths are 0 or more; the element count, the size in bytes and the
+/// extent in bytes fit an `isize`.
+///
+/// # Errors
+/// [`Error::NegativeLength`] and [`Error::Overflow`].
+pub fn validate(shape: &[i64], strides: Option<&[i64]>, dtype: DataType, padded: bool) -> Result<usize, Error> {
+    let elements = count(shape)?;
+    let fits = |count: u64| {
+        let count = usize::try_from(count).ok()?;
+        isize::try_from(dtype.size_of(count, padded)?).ok()
+    };
+    fits(elements as u64).ok_or(Error::Overflow { quantity: "size in bytes" })?;
+    let extent = extent(shape, strides).ok_or(Error::Overflow { quantity: "strides" })?;
+    if let Some(extent) = extent {
+        fits(extent.span()).ok_or(Error::Overflow { quantity: "strides" })?;
+    }
+    Ok(elements)
+}
+
+/// The number of elements of a shape; any axis of length 0 makes it 0.
+///
+/// The product of all lengths has to fit an `isize` with empty axes counted as 1: frameworks compute row-major strides
+/// from it even if there are no elements.
+///
+/// # Errors
+/// [`Error::NegativeLength`] and [`Error::Overflow`].
+pub fn count(shape: &[i64]) -> Result<usize, Error> {
+    if let Some(axis) = shape.iter().position(|length| *length < 0) {
+        return Err(Error::NegativeLength { axis, length: shape[axis] });
+    }
+    let step = shape.iter().try_fold(1i64, |step, length| step.checked_mul((*length).max(1)));
+    let step = step.and_then(|step| isize::try_from(step).ok()).ok_or(Error::Overflow { quantity: "element count" })?;
+    Ok(if shape.contains(&0) { 0 } else { step as usize })
+}
+
+/// The extent of a layout: `Some(None)` if it has no elements, `None` if it overflows.
+#[expect(clippy::option_option, reason = "no elements and no answer are different things")]
+fn extent(shape: &[i64], strides: Option<&[i64]>) -> Option<Option<Extent>> {
+    if shape.contains(&0) {
+        return Some(None);
+    }
+    let mut extent = Extent { lowest: 0, highest: 0 };
+    match strides {
+        None => extent.highest = shape.iter().try_fold(1i64, |count, length| count.checked_mul(*length))? - 1,
+        Some(strides) => {
+            for (length, stride) in shape.iter().zip(strides).filter(|(length, _)| **length > 1) {
+                let reach = (length - 1).checked_mul(*stride)?;
+                let end = if reach < 0 { &mut extent.lowest } else { &mut extent.highest };
+                *end = end.checked_add(reach)?;
+            }
+        }
+    }
+    Some(Some(extent))
+}
+
+/// The extent of a layout that [`validate`] accepted; `None` if it has no elements.
+pub fn extent_of(shape: &[i64], strides: Option<&[i64]>) -> Option<Extent> {
+    extent(shape, strides).flatten()
+}
+
+/// Whether the elements are next to each other, last axis fastest. Axes of length 1 do not count, and a tensor
+/// without elements is contiguous in every order.
+pub fn is_row_major(shape: &[i64], strides: Option<&[i64]>) -> bool {
+    match strides {
+        None => true,
+        Some(strides) => is_packed(shape.iter().zip(strides).rev()) || shape.contains(&0),
+    }
+}
+
+/// Whether the elements are next to each other, first axis fastest (Fortran order).
+pub fn is_column_major(shape: &[i64], strides: Option<&[i64]>) -> bool {
+    match strides {
+        None => shape.contains(&0) || shape.iter().filter(|length| **length != 1).count() <= 1,
+        Some(strides) => is_packed(shape.iter().zip(strides)) || shape.contains(&0),
+    }
+}
+
+fn is_packed<'a>(axes_fastest_first: impl Iterator<Item = (&'a i64, &'a i64)>) -> bool {
+    let mut step = 1i64;
+    for (length, stride) in axes_fastest_first.filter(|(length, _)| **length != 1) {
+        if *stride != step {
+            return false;
+        }
+        step = step.saturating_mul(*length);
+    }
+    true
+}
+
+/// Fills in row-major strides; empty axes count as 1, so that `[0, 2048]` gives `[2048, 1]`.
+pub fn fill_row_major(shape: &[i64], strides: &mut [i64]) {
+    let mut step = 1i64;
+    for (length, stride) in shape.iter().zip(strides).rev() {
+        *stride = step;
+        step = step.saturating_mul((*length).max(1));
+    }
+}
+
+/// Whether two indices may reach the same element, so that a mutable view would alias itself.
+///
+/// Answers `false` only when that is certain: sorted by stride, every axis steps over all that the faster ones reach.
+pub fn may_overlap(shape: &[i64], strides: Option<&[i64]>) -> bool {
+    let Some(strides) = strides else { return false };
+    if shape.contains(&0) {
+        return false;
+    }
+    // Axes in order of stride, by selection: the list is short, and no allocation is needed.
+    let mut reach = 0u64;
+    let mut last = None;
+    loop {
+        let next = shape
+            .iter()
+            .zip(strides)
+            .enumerate()
+            .filter(|(_, (length, _))| **length > 1)
+            .map(|(axis, (length, stride))| ((stride.unsigned_abs(), axis), length.unsigned_abs() - 1))
+            .filter(|(key, _)| last.map_or(true, |last| *key > last))
+            .min();
+        let Some((key, steps)) = next else { return false };
+        if key.0 <= reach {
+            return true;
+        }
+        reach = reach.saturating_add(key.0.saturating_mul(steps));
+        last = Some(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const F32: DataType = DataType::FLOAT32;
+
+    #[test]
+    fn axes_of_length_one_do_not_count() {
+        // A2, A3, A4, A9, A10 of the case list: layouts that other consumers called non-contiguous.
+        assert!(is_row_major(&[1], Some(&[3])));
+        assert!(is_row_major(&[1, 1, 4, 4], Some(&[1, 1, 4, 1])));
+        assert!(is_row_major(&[1, 3, 1, 4, 1], Some(&[0, 4, 0, 1, 0])));
+        assert!(is_row_major(&[1, 10, 20], Some(&[-200, 20, 1])));
+        assert!(is_row_major(&[1, 1, 13, 13], Some(&[0, 0, 13, 1])));
+        assert!(!is_row_major(&[2, 13], Some(&[0, 1])));
+        assert!(!is_row_major(&[3, 2], Some(&[1, 3])));
+        assert!(is_column_major(&[3, 2], Some(&[1, 3])));
+        assert!(is_column_major(&[1, 5, 1], None) && !is_column_major(&[2, 5], None));
+    }
+
+    #[test]
+    fn empty_layouts_are_contiguous_whatever_their_strides() {
+        assert!(is_row_major(&[1, 8, 0, 128], Some(&[7, 7, 7, 7])));
+        assert_eq!(validate(&[0, 3], Some(&[i64::MAX, i64::MIN]), F32, false), Ok(0));
+        assert_eq!(count(&[i64::MAX, 1, 0]), Ok(0));
+        assert_eq!(count(&[i64::MAX, 2, 0]), Err(Error::Overflow { quantity: "element count" }));
+        let mut strides = [0; 2];
+        fill_row_major(&[0, 2048], &mut strides);
+        assert_eq!(strides, [2048, 1]);
+        assert_eq!(Strides::new(&[2, 0, 3], None), [3, 3, 1]);
+        assert_eq!(Strides::new(&[], None), []);
+    }
+
+    #[test]
+    fn extents_follow_the_strides() {
+        assert_eq!(extent_of(&[2, 2], Some(&[4, 1])), Some(Extent { lowest: 0, highest: 5 })); // A13: 6 elements
+        assert_eq!(extent_of(&[2, 2], Some(&[4, 1])).unwrap().span(), 6);
+        assert_eq!(extent_of(&[3, 4], Some(&[4, -1])), Some(Extent { lowest: -3, highest: 8 }));
+        assert_eq!(extent_of(&[3], None), Some(Extent { lowest: 0, highest: 2 }));
+        assert_eq!(extent_of(&[], None), Some(Extent { lowest: 0, highest: 0 }));
+    }
+
+    #[test]
+    fn overflow_and_negative_lengths_are_errors() {
+        assert_eq!(validate(&[-1], None, F32, false), Err(Error::NegativeLength { axis: 0, length: -1 }));
+        assert_eq!(validate(&[0, -2], None, F32, false), Err(Error::NegativeLength { axis: 1, length: -2 }));
+        assert_eq!(
+            validate(&[1 << 62, 8], Some(&[8, 1]), F32, false),
+            Err(Error::Overflow { quantity: "element count" })
+        );
+        assert_eq!(validate(&[1 << 62], None, F32, false), Err(Error::Overflow { quantity: "size in bytes" }));
+        // I3: the count is small, the offset is not.
+        for strides in [[i64::MAX, 1], [i64::MIN, 1], [i64::MAX / 4, 1]] {
+            assert_eq!(validate(&[2, 2], Some(&strides), F32, false), Err(Error::Overflow { quantity: "strides" }));
+        }
+        assert_eq!(
+            validate(&[2, 2], Some(&[i64::MAX / 2, -i64::MAX / 2]), F32, false),
+            Err(Error::Overflow { quantity: "strides" })
+        );
+        assert_eq!(validate(&[2, 2], Some(&[1 << 40, 1]), F32, false), Ok(4));
+    }
+
+    #[test]
+    fn overlap_is_found() {
+        assert!(may_overlap(&[2, 3], Some(&[1, 1]))); // A11
+        assert!(may_overlap(&[4, 3], Some(&[0, 1])));
+        assert!(may_overlap(&[4, 3], Some(&[2, 1])));
+        assert!(!may_overlap(&[4, 3], Some(&[3, 1])));
+        assert!(!may_overlap(&[4, 3], Some(&[1, 4])));
+        assert!(!may_overlap(&[4, 3], Some(&[-3, -1])));
+        assert!(!may_overlap(&[1, 3], Some(&[0, 1])));
+        assert!(!may_overlap(&[0, 3], Some(&[0, 0])));
+        assert!(may_overlap(&[2, 2], Some(&[5, 5])));
+    }
+
+    #[test]
+    fn dims_spill_to_the_heap_behind_eight_axes() {
+        for ndim in [0, 1, 8, 9, 64] {
+            let dims: Dims = (0..ndim).collect();
+            assert!(dims.iter().copied().eq(0..ndim));
+        }
+        assert_eq!(*Dims::zeros(3), [0, 0, 0]);
+    }
+}

@@ -1,0 +1,68 @@
+//! The DLPack standard in safe Rust, and the traits that bridge tensor frameworks over it.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`sys`] | the C header: names, structs, constants |
+//! | [`DataType`], [`Device`], [`Flags`] | its integers as open Rust types that print and parse |
+//! | [`layout`] | the arithmetic of shapes and strides |
+//! | [`Descriptor`], [`TensorRef`], [`TensorMut`] | borrowed tensors: checked once, then free to use |
+//! | [`Tensor`] | the owned tensor, both ABIs in and out |
+//! | [`Export`], [`Import`], [`View`] | what an adapter implements |
+//! | [`Bridge`], [`Lend`], [`Exchange`] | what users call |
+//!
+//! No framework is known here; the adapters are crates of their own (`dlbridge-ndarray`, `dlbridge-candle`,
+//! `dlbridge-tch`), and `dlbridge` re-exports them.
+//!
+//! ```
+//! use dlbridge_core::{Bridge, Lend, Tensor};
+//!
+//! let mut tensor = Tensor::new(vec![1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?;
+//! tensor.as_mut_slice::<f32>()?[0] = 7.0;
+//! assert_eq!(tensor.view().get::<f32>(&[1, 2])?, 6.0);
+//! let elements: &[f32] = tensor.lend()?;
+//! assert_eq!(elements[0], 7.0);
+//! let vec: Vec<f32> = tensor.share()?; // the vector that it was made from
+//! # assert_eq!(vec.len(), 6);
+//! # Ok::<(), dlbridge_core::Error>(())
+//! ```
+//!
+//! # Soundness
+//! Foreign memory enters through two `unsafe` functions, [`Tensor::from_raw`] and [`Tensor::from_legacy_raw`], whose
+//! callers vouch for the memory and for nothing else: every number of the struct is checked. From then on all is safe.
+//! A deleter runs exactly once, on whatever thread drops the tensor.
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod bridge;
+mod buffers;
+mod device;
+mod dtype;
+mod element;
+mod error;
+mod exchange;
+mod flags;
+pub mod layout;
+mod owner;
+mod read_only;
+mod relayout;
+mod route;
+pub mod sys;
+mod tensor;
+mod view;
+
+pub use bridge::{Bridge, Export, Import, Lend, LendMut, View, ViewMut};
+pub use buffers::Core;
+pub use device::{Device, DeviceType};
+pub use dtype::{DataType, DataTypeCode};
+pub use element::Element;
+pub use error::{Error, Excerpt};
+pub use exchange::{Exchange, Interchange};
+pub use flags::Flags;
+pub use owner::{Buffer, Memory};
+pub use read_only::ReadOnly;
+pub use route::{Converted, CopyPolicy, Reason, Route};
+pub use tensor::{Rejected, Tensor};
+pub use view::{Descriptor, Elements, TensorMut, TensorRef};

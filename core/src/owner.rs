@@ -1,0 +1,227 @@
+//! How a Rust value becomes a managed tensor: header, rank, owner, shape and strides in one allocation.
+
+use alloc::alloc::{alloc, dealloc, handle_alloc_error};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::alloc::Layout;
+use core::ffi::c_void;
+use core::mem::{offset_of, size_of};
+use core::ptr::{self, NonNull};
+use core::slice;
+
+use crate::layout;
+use crate::sys::{self, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor};
+use crate::{DataType, Device, Element, Flags};
+
+/// What the memory of an exported value is, apart from its layout.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// The type of one element.
+    pub dtype: DataType,
+    /// Where the memory is.
+    pub device: Device,
+    /// Flags of the exchange.
+    pub flags: Flags,
+}
+
+/// A Rust value that owns a run of elements and can be [exported](crate::Tensor::new) with any row-major shape.
+///
+/// # Safety
+/// 1. `as_ptr` gives the first of `len` initialised elements, which stay where they are, and unchanged, when the value
+///    is moved, until it is dropped.
+/// 2. If `is_unique`, nobody else reads or writes the elements while the value is not used otherwise.
+pub unsafe trait Buffer: Send + 'static {
+    /// The type of the elements.
+    type Item: Element;
+    /// The first element.
+    fn as_ptr(&mut self) -> *mut Self::Item;
+    /// The number of elements.
+    fn len(&self) -> usize;
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Whether this is the only handle, so that whoever receives it may write.
+    fn is_unique(&mut self) -> bool;
+}
+
+/// One table of buffers: the type, how to reach its elements, and whether it is the only handle.
+macro_rules! buffers {
+    ($($ty:ty, $this:ident => $ptr:expr, $unique:expr;)*) => {$(
+        // SAFETY: (1) the elements are on the heap or static, and do not move with the handle; (2) a box or a vector
+        // is the only handle to its elements, and `Arc::get_mut` answers for an `Arc`.
+        unsafe impl<T: Element> Buffer for $ty {
+            type Item = T;
+            fn as_ptr(&mut self) -> *mut T {
+                let $this = self;
+                $ptr
+            }
+            fn len(&self) -> usize {
+                <[T]>::len(self)
+            }
+            fn is_unique(&mut self) -> bool {
+                let $this = self;
+                $unique
+            }
+        }
+    )*};
+}
+
+buffers! {
+    Vec<T>, this => this.as_mut_ptr(), { let _ = this; true };
+    Box<[T]>, this => this.as_mut_ptr(), { let _ = this; true };
+    Arc<[T]>, this => match Arc::get_mut(this) {
+        Some(unique) => unique.as_mut_ptr(),
+        None => <[T]>::as_ptr(this).cast_mut(),
+    }, Arc::get_mut(this).is_some();
+    Arc<Vec<T>>, this => match Arc::get_mut(this) {
+        Some(unique) => unique.as_mut_ptr(),
+        None => <[T]>::as_ptr(this).cast_mut(),
+    }, Arc::get_mut(this).is_some();
+    &'static [T], this => <[T]>::as_ptr(this).cast_mut(), { let _ = this; false };
+}
+
+/// A managed tensor struct of either ABI.
+pub(crate) trait Header: Sized {
+    fn new(
+        dl_tensor: DLTensor,
+        manager_ctx: *mut c_void,
+        flags: Flags,
+        deleter: unsafe extern "C" fn(*mut Self),
+    ) -> Self;
+}
+
+impl Header for DLManagedTensorVersioned {
+    fn new(
+        dl_tensor: DLTensor,
+        manager_ctx: *mut c_void,
+        flags: Flags,
+        deleter: unsafe extern "C" fn(*mut Self),
+    ) -> Self {
+        let version = DLPackVersion { major: sys::DLPACK_MAJOR_VERSION, minor: sys::DLPACK_MINOR_VERSION };
+        Self { version, manager_ctx, deleter: Some(deleter), flags: flags.bits(), dl_tensor }
+    }
+}
+
+impl Header for DLManagedTensor {
+    fn new(dl_tensor: DLTensor, manager_ctx: *mut c_void, _: Flags, deleter: unsafe extern "C" fn(*mut Self)) -> Self {
+        Self { dl_tensor, manager_ctx, deleter: Some(deleter) }
+    }
+}
+
+/// The allocation; `2 · ndim` integers follow it.
+///
+/// # Invariants
+/// 1. It was allocated with `layout::<H, O>(ndim)`, and `ndim` is never changed.
+/// 2. `owner` is initialised until [`delete`] or [`take`] moves it out, which happens once.
+#[repr(C)]
+struct Block<H, O> {
+    managed: H,
+    ndim: usize,
+    owner: O,
+}
+
+/// The layout of a block, and where its integers begin.
+fn block_layout<H, O>(ndim: usize) -> (Layout, usize) {
+    let numbers = Layout::array::<i64>(2 * ndim).expect("the rank of an existing value");
+    let (layout, offset) = Layout::new::<Block<H, O>>().extend(numbers).expect("the rank of an existing value");
+    (layout.pad_to_align(), offset)
+}
+
+/// Moves `owner` into a managed tensor. `describe` fills in lengths and strides and gives the first element.
+///
+/// # Safety
+/// As [`Tensor::from_owner`](crate::Tensor::from_owner).
+#[inline]
+pub(crate) unsafe fn place<H: Header, O>(
+    owner: O,
+    memory: Memory,
+    ndim: usize,
+    describe: impl FnOnce(&mut O, &mut [i64], &mut [i64]) -> *mut u8,
+) -> NonNull<H> {
+    let (layout, offset) = block_layout::<H, O>(ndim);
+    // SAFETY: a block is not empty.
+    let allocation = unsafe { alloc(layout) };
+    if allocation.is_null() {
+        handle_alloc_error(layout);
+    }
+    let numbers = allocation.wrapping_add(offset).cast::<i64>();
+    // SAFETY: `2 · ndim` integers begin at `offset`, within the allocation.
+    unsafe { numbers.write_bytes(0, 2 * ndim) };
+    // SAFETY: initialised to zeros above.
+    let (shape, strides) = unsafe { slice::from_raw_parts_mut(numbers, 2 * ndim) }.split_at_mut(ndim);
+    let place = allocation.wrapping_add(offset_of!(Block<H, O>, owner)).cast::<O>();
+    // SAFETY: fresh memory for it.
+    unsafe { place.write(owner) };
+    // SAFETY: just written; `place` stays the only path to it.
+    let mut data = describe(unsafe { &mut *place }, shape, strides);
+    if shape.contains(&0) {
+        data = ptr::null_mut();
+    }
+    normalise(shape, strides);
+    let dl_tensor = DLTensor {
+        data: data.cast(),
+        device: memory.device.into(),
+        ndim: ndim as i32,
+        dtype: memory.dtype.into(),
+        shape: if ndim == 0 { ptr::null_mut() } else { numbers },
+        strides: if ndim == 0 { ptr::null_mut() } else { numbers.wrapping_add(ndim) },
+        byte_offset: 0,
+    };
+    let managed = H::new(dl_tensor, allocation.cast(), memory.flags, delete::<H, O>);
+    // SAFETY: fresh memory for it.
+    unsafe { allocation.wrapping_add(offset_of!(Block<H, O>, ndim)).cast::<usize>().write(ndim) };
+    // SAFETY: fresh memory for it; it is the first field.
+    unsafe { allocation.cast::<H>().write(managed) };
+    // SAFETY: not NULL, as checked.
+    unsafe { NonNull::new_unchecked(allocation.cast()) }
+}
+
+/// Strides on axes of length 0 or 1 say nothing; write what consumers with a naive check expect.
+fn normalise(shape: &[i64], strides: &mut [i64]) {
+    if layout::is_row_major(shape, Some(strides)) {
+        layout::fill_row_major(shape, strides);
+        return;
+    }
+    for (_, stride) in shape.iter().zip(strides).filter(|(length, _)| **length <= 1) {
+        *stride = 1;
+    }
+}
+
+/// The deleter of every block. It must not unwind: a destructor that panics here aborts the process.
+///
+/// # Safety
+/// `managed` came from [`place`] with the same types, and is not used afterwards.
+unsafe extern "C" fn delete<H, O>(managed: *mut H) {
+    if !managed.is_null() {
+        // SAFETY: the caller's promise.
+        drop(unsafe { take::<H, O>(managed) });
+    }
+}
+
+/// Takes the owner out and frees the block.
+///
+/// # Safety
+/// As [`delete`], and `managed` is not NULL.
+pub(crate) unsafe fn take<H, O>(managed: *mut H) -> O {
+    let block = managed.cast::<Block<H, O>>();
+    // SAFETY: invariant (1).
+    let ndim = unsafe { (*block).ndim };
+    // SAFETY: invariant (2).
+    let owner = unsafe { managed.cast::<u8>().wrapping_add(offset_of!(Block<H, O>, owner)).cast::<O>().read() };
+    // SAFETY: invariant (1).
+    unsafe { dealloc(block.cast(), block_layout::<H, O>(ndim).0) };
+    owner
+}
+
+/// Borrows the owner.
+///
+/// # Safety
+/// `managed` came from [`place`] with the same types, and lives for `'a`.
+pub(crate) unsafe fn peek<'a, H: 'a, O>(managed: NonNull<H>) -> &'a O {
+    // SAFETY: invariant (2); the block begins with `managed`.
+    unsafe { &managed.cast::<Block<H, O>>().as_ref().owner }
+}
+
+const _: () = assert!(size_of::<Block<DLManagedTensorVersioned, Vec<u8>>>() <= 112 || size_of::<usize>() != 8);

@@ -1,0 +1,219 @@
+//! Strided elements copied into row-major order, once, at the speed of memory.
+
+use alloc::vec::Vec;
+use core::mem::size_of;
+
+use crate::element::dispatch;
+use crate::owner::Memory;
+use crate::{Descriptor, Device, Element, Error, Flags, Tensor, TensorRef};
+
+/// The elements as a vector.
+///
+/// The caller has checked that they are `T`s and valid as such.
+pub(crate) fn to_vec<T: Element>(source: &TensorRef<'_>) -> Result<Vec<T>, Error> {
+    debug_assert_eq!(source.dtype(), T::DTYPE);
+    source.check_host()?;
+    let mut elements: Vec<T> = reserve(source.len())?;
+    // SAFETY: there is room for `len` elements of `T`, which is the type of the source.
+    unsafe { copy(source, elements.as_mut_ptr().cast()) };
+    // SAFETY: `copy` has written them all.
+    unsafe { elements.set_len(source.len()) };
+    Ok(elements)
+}
+
+/// A row-major tensor of any element type, owned by a vector of its elements, or of 16-byte units where Rust has no
+/// such type.
+pub(crate) fn to_tensor(source: &TensorRef<'_>) -> Result<Tensor, Error> {
+    dispatch!(source.dtype(), T => Ok(own(source.to_vec::<T>()?, source)), _ => to_units(source))
+}
+
+fn to_units(source: &TensorRef<'_>) -> Result<Tensor, Error> {
+    source.check_host()?;
+    let len = source.nbytes().div_ceil(size_of::<u128>());
+    let mut units: Vec<u128> = reserve(len)?;
+    if let Some(last) = units.spare_capacity_mut()[..len].last_mut() {
+        // The source may end within the last unit, or, packed, within its last byte.
+        last.write(0);
+    }
+    // SAFETY: there is room for `nbytes` bytes.
+    unsafe { copy(source, units.as_mut_ptr().cast()) };
+    // SAFETY: `copy` has written all units but for the rest of the last, which was written above.
+    unsafe { units.set_len(len) };
+    Ok(own(units, source))
+}
+
+fn reserve<T>(len: usize) -> Result<Vec<T>, Error> {
+    let mut vec = Vec::new();
+    let bytes = len.saturating_mul(size_of::<T>());
+    vec.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
+    Ok(vec)
+}
+
+/// A tensor over `elements`, described like `source` but row-major.
+fn own<T: Send + 'static>(elements: Vec<T>, source: &Descriptor<'_>) -> Tensor {
+    let padded = Flags::from_bits(source.flags().bits() & Flags::PADDED.bits());
+    let memory = Memory { dtype: source.dtype(), device: Device::CPU, flags: Flags::COPIED | padded };
+    // SAFETY: the vector owns initialised elements of the type and number that `source` describes, in row-major
+    // order, and nobody else has access.
+    unsafe {
+        Tensor::from_owner(elements, memory, source.ndim(), |elements, shape, strides| {
+            shape.copy_from_slice(source.shape());
+            crate::layout::fill_row_major(shape, strides);
+            elements.as_mut_ptr().cast()
+        })
+    }
+}
+
+/// One axis of a copy, with steps in bytes.
+#[derive(Clone, Copy)]
+struct Axis {
+    len: usize,
+    from: isize,
+    to: isize,
+}
+
+/// Copies all elements of `source`, in row-major order.
+///
+/// # Safety
+/// The CPU can read the source; `target` has room for `source.nbytes()` bytes that nobody else uses.
+pub(crate) unsafe fn copy(source: &TensorRef<'_>, target: *mut u8) {
+    if source.is_empty() {
+        return;
+    }
+    let from = source.data();
+    if source.is_row_major() {
+        // SAFETY: contiguous, so the source is just `nbytes` bytes; the caller provides as many, not shared.
+        return unsafe { from.copy_to_nonoverlapping(target, source.nbytes()) };
+    }
+    let bits = source.dtype().stored_bits(source.flags().is_padded());
+    if bits % 8 != 0 {
+        // SAFETY: the caller's promise.
+        return unsafe { copy_bits(source, target, bits as usize) };
+    }
+    let axes = axes(source, bits as isize / 8);
+    let copy: Option<unsafe fn(&[Axis], *const u8, *mut u8)> = match bits / 8 {
+        1 => Some(copy_axes::<1>),
+        2 => Some(copy_axes::<2>),
+        4 => Some(copy_axes::<4>),
+        8 => Some(copy_axes::<8>),
+        16 => Some(copy_axes::<16>),
+        _ => None,
+    };
+    let size = bits as usize / 8;
+    match copy {
+        // SAFETY: the axes walk just the elements of the source, and the target from its start to its end.
+        Some(copy) => unsafe { copy(&axes, from, target) },
+        // SAFETY: as above.
+        None => walk(&axes, from, target, &|from, to| unsafe { from.copy_to_nonoverlapping(to, size) }),
+    }
+}
+
+/// The axes longer than 1, neighbours merged where one steps just over the other, in steps of `size` bytes.
+fn axes(source: &Descriptor<'_>, size: isize) -> Vec<Axis> {
+    let mut axes: Vec<Axis> = Vec::with_capacity(source.ndim());
+    for (length, stride) in source.shape().iter().zip(source.strides().iter()).filter(|(length, _)| **length > 1) {
+        let (len, from) = (*length as usize, stride as isize * size);
+        match axes.last_mut() {
+            Some(outer) if outer.from == from * len as isize => *outer = Axis { len: outer.len * len, from, to: 0 },
+            _ => axes.push(Axis { len, from, to: 0 }),
+        }
+    }
+    let mut to = size;
+    for axis in axes.iter_mut().rev() {
+        axis.to = to;
+        to *= axis.len as isize;
+    }
+    axes
+}
+
+/// Calls `leaf` with the source and target of every index of `axes`, in row-major order.
+fn walk(axes: &[Axis], from: *const u8, to: *mut u8, leaf: &impl Fn(*const u8, *mut u8)) {
+    match axes.split_first() {
+        None => leaf(from, to),
+        Some((axis, rest)) => {
+            for i in 0..axis.len as isize {
+                walk(rest, from.wrapping_offset(i * axis.from), to.wrapping_offset(i * axis.to), leaf);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// Every index of `axes` is an element of `SIZE` bytes, readable in the source and writable in the target.
+unsafe fn copy_axes<const SIZE: usize>(axes: &[Axis], from: *const u8, to: *mut u8) {
+    let Some((last, outer)) = axes.split_last() else {
+        // SAFETY: no axis is longer than 1, so there is one element.
+        return unsafe { from.copy_to_nonoverlapping(to, SIZE) };
+    };
+    if last.from == SIZE as isize {
+        // SAFETY: the last axis is contiguous on both sides.
+        return walk(outer, from, to, &|from, to| unsafe { from.copy_to_nonoverlapping(to, last.len * SIZE) });
+    }
+    // The axis along which the source is read in smallest steps: with the last one, along which the target is
+    // written, it makes a plane that is copied in tiles, so that both sides use whole cache lines.
+    let fastest = outer.iter().enumerate().min_by_key(|(_, axis)| axis.from.unsigned_abs());
+    match fastest {
+        Some((k, fast)) if fast.from.unsigned_abs() < last.from.unsigned_abs() => {
+            let rest: Vec<Axis> =
+                outer.iter().enumerate().filter(|(axis, _)| *axis != k).map(|(_, axis)| *axis).collect();
+            // SAFETY: the plane of `fast` and `last` at every index of the rest.
+            walk(&rest, from, to, &|from, to| unsafe { copy_plane::<SIZE>(fast, last, from, to) });
+        }
+        // SAFETY: the line of `last` at every index of the others.
+        _ => walk(outer, from, to, &|from, to| unsafe { copy_line::<SIZE>(*last, from, to) }),
+    }
+}
+
+/// # Safety
+/// As [`copy_axes`], for the plane that `rows` and `columns` span.
+unsafe fn copy_plane<const SIZE: usize>(rows: &Axis, columns: &Axis, from: *const u8, to: *mut u8) {
+    let tile = if SIZE <= 4 { 32 } else { 16 };
+    for row in (0..rows.len).step_by(tile) {
+        for column in (0..columns.len).step_by(tile) {
+            let line = Axis { len: tile.min(columns.len - column), ..*columns };
+            for row in row..(row + tile).min(rows.len) {
+                let (row, column) = (row as isize, column as isize);
+                let from = from.wrapping_offset(row * rows.from + column * columns.from);
+                let to = to.wrapping_offset(row * rows.to + column * columns.to);
+                // SAFETY: the line is part of the plane.
+                unsafe { copy_line::<SIZE>(line, from, to) };
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As [`copy_axes`], for the line of `axis`, whose target is contiguous.
+#[inline]
+unsafe fn copy_line<const SIZE: usize>(axis: Axis, from: *const u8, to: *mut u8) {
+    for i in 0..axis.len {
+        let from = from.wrapping_offset(i as isize * axis.from).cast::<[u8; SIZE]>();
+        let to = to.wrapping_add(i * SIZE).cast::<[u8; SIZE]>();
+        // SAFETY: an element of the source; a byte array needs no alignment.
+        let element = unsafe { from.read() };
+        // SAFETY: its place in the target.
+        unsafe { to.write(element) };
+    }
+}
+
+/// Packed elements that do not fill bytes: bit by bit, least significant first, as DLPack packs them.
+///
+/// # Safety
+/// As [`copy`].
+unsafe fn copy_bits(source: &TensorRef<'_>, target: *mut u8, bits: usize) {
+    // SAFETY: the caller provides `nbytes` bytes.
+    unsafe { target.write_bytes(0, source.nbytes()) };
+    for (index, offset) in crate::view::Offsets::new(source).enumerate() {
+        for bit in 0..bits {
+            let (from, to) = (offset * bits as isize + bit as isize, index * bits + bit);
+            // SAFETY: a bit of an element within the extent.
+            let byte = unsafe { source.data().wrapping_offset(from.div_euclid(8)).read() };
+            let set = byte >> from.rem_euclid(8) & 1;
+            let target = target.wrapping_add(to / 8);
+            // SAFETY: a bit of an element of the target, initialised above.
+            let byte = unsafe { target.read() };
+            // SAFETY: as above.
+            unsafe { target.write(byte | set << (to % 8)) };
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! The owned tensor: one handle for both ABIs and for tensors made here. Its `Drop` calls the deleter.
+
+use core::any::TypeId;
+use core::fmt;
+use core::mem;
+use core::ptr::NonNull;
+
+use crate::layout::{self, Dims, Strides};
+use crate::owner::{self, Buffer, Memory};
+use crate::sys::{self, DLManagedTensor, DLManagedTensorVersioned, DLTensor};
+use crate::{DataType, Descriptor, Device, Element, Error, Flags, TensorMut, TensorRef};
+
+/// An owned DLPack tensor: from a Rust value, or from a producer of any language through either ABI.
+///
+/// While it lives, its memory may be read. If [`Flags::READ_ONLY`] is clear, this handle is the only one that reads or
+/// writes. Dropping it calls the producer's deleter, on whatever thread that happens.
+///
+/// # Invariants
+/// 1. The raw tensor is valid as [`Descriptor::from_raw`] checks it, and does not change.
+/// 2. The memory is initialised and readable, and nobody writes it; nobody else reads it if `READ_ONLY` is clear.
+/// 3. The deleter, where there is one, has not run; it may run on any thread.
+/// 4. `Raw::Owned` came from [`owner::place`] with an owner of the type that the function names.
+pub struct Tensor(Raw);
+
+#[derive(Clone, Copy)]
+enum Raw {
+    /// Made here, from a Rust value of the type named.
+    Owned(NonNull<DLManagedTensorVersioned>, fn() -> TypeId),
+    Versioned(NonNull<DLManagedTensorVersioned>),
+    Legacy(NonNull<DLManagedTensor>),
+}
+
+// SAFETY: (3); the header asks that deleters may be called from any thread, and owners of our own are `Send`.
+unsafe impl Send for Tensor {}
+// SAFETY: a shared handle only reads, by (2); owners are not reachable through it.
+unsafe impl Sync for Tensor {}
+
+/// A value that came back because a conversion was refused, and why.
+#[derive(Debug)]
+pub struct Rejected<T> {
+    /// The value, unchanged.
+    pub value: T,
+    /// Why it was refused.
+    pub error: Error,
+}
+
+impl<T> From<Rejected<T>> for Error {
+    fn from(rejected: Rejected<T>) -> Self {
+        rejected.error
+    }
+}
+
+impl Tensor {
+    /// A row-major tensor over a Rust buffer: `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `Arc<Vec<T>>` or `&'static [T]`.
+    ///
+    /// Writable if `buffer` is the only handle, else [`Flags::READ_ONLY`]. One allocation of fixed size.
+    ///
+    /// `Copies: never`. Shape in elements.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if the shape asks for another number of elements, [`Error::Overflow`]; the buffer
+    /// comes back.
+    pub fn new<B: Buffer>(mut buffer: B, shape: &[usize]) -> Result<Self, Rejected<B>> {
+        let lengths: Option<Dims> = shape.iter().map(|length| i64::try_from(*length).ok()).collect();
+        let count = lengths.ok_or(Error::Overflow { quantity: "element count" }).and_then(|it| layout::count(&it));
+        let error = match count {
+            Ok(count) if count == buffer.len() => None,
+            Ok(expected) => Some(Error::LengthMismatch { expected, found: buffer.len() }),
+            Err(error) => Some(error),
+        };
+        if let Some(error) = error {
+            return Err(Rejected { value: buffer, error });
+        }
+        let flags = if buffer.is_unique() { Flags::empty() } else { Flags::READ_ONLY };
+        let memory = Memory { dtype: B::Item::DTYPE, device: Device::CPU, flags };
+        // SAFETY: `Buffer` promises initialised elements that stay in place, and that nobody else has access if it is
+        // unique; their number is that of the shape, as checked above.
+        Ok(unsafe {
+            Self::from_owner(buffer, memory, shape.len(), |buffer, lengths, strides| {
+                for (length, given) in lengths.iter_mut().zip(shape) {
+                    *length = *given as i64;
+                }
+                layout::fill_row_major(lengths, strides);
+                buffer.as_ptr().cast()
+            })
+        })
+    }
+
+    /// A tensor over memory that `owner` keeps alive, in one allocation of fixed size.
+    ///
+    /// `describe` gets the owner in its final place, fills in `ndim` lengths and `ndim` strides (in elements, both
+    /// zeros at first), and returns the address of the first element. Strides on axes of length 0 or 1 are
+    /// normalised, and the address is dropped if there are no elements.
+    ///
+    /// `Copies: never`.
+    ///
+    /// # Safety
+    /// 1. The lengths and strides pass [`layout::validate`], and the address is not NULL if there are elements.
+    /// 2. Until `owner` is dropped, the memory that they reach on `memory.device` is initialised, readable, and
+    ///    written by nobody. If `memory.flags` lacks [`Flags::READ_ONLY`], it may be written, and nobody else reads
+    ///    it.
+    /// 3. If the type is a boolean, every element is 0 or 1.
+    #[inline]
+    pub unsafe fn from_owner<O: Send + 'static>(
+        owner: O,
+        memory: Memory,
+        ndim: usize,
+        describe: impl FnOnce(&mut O, &mut [i64], &mut [i64]) -> *mut u8,
+    ) -> Self {
+        // SAFETY: the caller's promise.
+        let managed = unsafe { owner::place(owner, memory, ndim, describe) };
+        let tensor = Self(Raw::Owned(managed, TypeId::of::<O>));
+        debug_assert_eq!(tensor.revalidate(), Ok(()), "from_owner was given an invalid layout");
+        tensor
+    }
+
+    /// Takes over a versioned managed tensor (DLPack 1.0 and later).
+    ///
+    /// Whatever the outcome, the tensor is consumed: on an error its deleter has run.
+    ///
+    /// `Copies: never`.
+    ///
+    /// # Safety
+    /// 1. `managed` points to a managed tensor that the caller owns and does not use afterwards, laid out as its
+    ///    version says. Its deleter may be called on any thread.
+    /// 2. If `ndim` is positive, `shape` and `strides` are NULL or point to `ndim` integers.
+    /// 3. Until the deleter runs, the memory that they reach is initialised, readable and written by nobody, and the
+    ///    numbers do not change. If the read-only flag is clear, it may be written, and nobody else reads it.
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedVersion`] for another major version, of which nothing but the version and the deleter is
+    /// read; else as [`Descriptor::from_raw`].
+    pub unsafe fn from_raw(managed: NonNull<DLManagedTensorVersioned>) -> Result<Self, Error> {
+        let tensor = Self(Raw::Versioned(managed));
+        // SAFETY: promise (1); the version is stable in all versions.
+        let version = unsafe { managed.as_ref() }.version;
+        if version.major != sys::DLPACK_MAJOR_VERSION {
+            return Err(Error::UnsupportedVersion { major: version.major, minor: version.minor });
+        }
+        tensor.revalidate().map(|()| tensor)
+    }
+
+    /// Takes over a legacy managed tensor (any header since v0.2). It has no flags, so it counts as writable.
+    ///
+    /// Whatever the outcome, the tensor is consumed: on an error its deleter has run.
+    ///
+    /// `Copies: never`.
+    ///
+    /// # Safety
+    /// As [`Tensor::from_raw`]. Legacy producers cannot say that memory is read-only: the caller vouches for it, or
+    /// uses [`Tensor::into_read_only`] at once.
+    ///
+    /// # Errors
+    /// As [`Descriptor::from_raw`].
+    pub unsafe fn from_legacy_raw(managed: NonNull<DLManagedTensor>) -> Result<Self, Error> {
+        let tensor = Self(Raw::Legacy(managed));
+        tensor.revalidate().map(|()| tensor)
+    }
+
+    /// Gives the tensor to a consumer of the versioned ABI, who calls its deleter when done.
+    ///
+    /// A tensor of the versioned ABI goes out as it came in; a legacy one in a versioned struct of ours.
+    ///
+    /// `Copies: never`.
+    pub fn into_raw(self) -> NonNull<DLManagedTensorVersioned> {
+        match self.0 {
+            Raw::Owned(managed, _) | Raw::Versioned(managed) => {
+                mem::forget(self);
+                managed
+            }
+            Raw::Legacy(_) => self.rehouse(),
+        }
+    }
+
+    /// Gives the tensor to a consumer of the legacy ABI, who calls its deleter when done.
+    ///
+    /// `Copies: never`.
+    ///
+    /// # Errors
+    /// The legacy ABI has no flags, so the tensor comes back with [`Error::ReadOnly`] if it must not be written, and
+    /// with [`Error::Inexpressible`] if its sub-byte elements are padded.
+    pub fn into_legacy_raw(self) -> Result<NonNull<DLManagedTensor>, Rejected<Self>> {
+        let flags = self.flags();
+        let error = match self.0 {
+            Raw::Legacy(managed) => {
+                mem::forget(self);
+                return Ok(managed);
+            }
+            _ if flags.is_read_only() => Error::ReadOnly,
+            _ if flags.is_padded() => {
+                Error::Inexpressible { framework: "the legacy ABI", what: "padded sub-byte elements" }
+            }
+            _ => return Ok(self.rehouse()),
+        };
+        Err(Rejected { value: self, error })
+    }
+
+    /// The tensor in a managed struct of ours.
+    fn rehouse<H: owner::Header>(self) -> NonNull<H> {
+        let memory = Memory { dtype: self.dtype(), device: self.device(), flags: self.flags() };
+        let ndim = self.descriptor().ndim();
+        // SAFETY: by (1) and (2) the tensor describes memory that it keeps alive, and the new struct says the same.
+        unsafe {
+            owner::place(self, memory, ndim, |tensor: &mut Self, shape, strides| {
+                let descriptor = tensor.descriptor();
+                shape.copy_from_slice(descriptor.shape());
+                for (stride, given) in strides.iter_mut().zip(descriptor.strides().iter()) {
+                    *stride = given;
+                }
+                descriptor.data().cast_mut()
+            })
+        }
+    }
+
+    /// The same tensor, which nobody may write from now on.
+    ///
+    /// `Copies: never`. Costs one small allocation unless the tensor is read-only already.
+    #[must_use]
+    pub fn into_read_only(self) -> Self {
+        if self.flags().is_read_only() {
+            return self;
+        }
+        match self.0 {
+            Raw::Owned(mut managed, _) => {
+                // SAFETY: (4), so the struct is ours to change; READ_ONLY only takes rights away.
+                unsafe { managed.as_mut() }.flags |= sys::DLPACK_FLAG_BITMASK_READ_ONLY;
+                self
+            }
+            _ => {
+                let mut managed: NonNull<DLManagedTensorVersioned> = self.rehouse();
+                // SAFETY: just made, and ours.
+                unsafe { managed.as_mut() }.flags |= sys::DLPACK_FLAG_BITMASK_READ_ONLY;
+                Self(Raw::Versioned(managed))
+            }
+        }
+    }
+
+    /// The Rust value that owns the memory, if the tensor was made from an `O` and has not left Rust since.
+    ///
+    /// `Copies: never`. What was written through the tensor is in the value.
+    ///
+    /// # Errors
+    /// The tensor itself, if it was made from something else.
+    pub fn downcast<O: 'static>(self) -> Result<O, Self> {
+        match self.0 {
+            Raw::Owned(managed, type_id) if type_id() == TypeId::of::<O>() => {
+                mem::forget(self);
+                // SAFETY: (4) with the same type; the tensor is forgotten.
+                Ok(unsafe { owner::take::<DLManagedTensorVersioned, O>(managed.as_ptr()) })
+            }
+            _ => Err(self),
+        }
+    }
+
+    /// The elements as the vector that the tensor was made from, if it holds just these elements, in row-major order.
+    ///
+    /// `Copies: never`.
+    ///
+    /// # Errors
+    /// The tensor itself, if it was made from something else or shows only a part of it.
+    pub fn into_vec<T: Element>(self) -> Result<alloc::vec::Vec<T>, Self> {
+        let descriptor = self.descriptor();
+        let whole = self.owner::<alloc::vec::Vec<T>>().is_some_and(|vec| {
+            vec.len() == descriptor.len() && (vec.as_ptr().cast() == descriptor.data() || descriptor.is_empty())
+        });
+        if whole && descriptor.is_row_major() && descriptor.dtype() == T::DTYPE {
+            self.downcast()
+        } else {
+            Err(self)
+        }
+    }
+
+    /// The Rust value that owns the memory, borrowed, if the tensor was made from an `O` and has not left Rust since.
+    pub fn owner<O: Sync + 'static>(&self) -> Option<&O> {
+        match self.0 {
+            Raw::Owned(managed, type_id) if type_id() == TypeId::of::<O>() => {
+                // SAFETY: (4) with the same type; the owner stays in place while the tensor lives, and is shared with
+                // other threads only as `O: Sync` allows.
+                Some(unsafe { owner::peek::<DLManagedTensorVersioned, O>(managed) })
+            }
+            _ => None,
+        }
+    }
+
+    fn dl_tensor(&self) -> &DLTensor {
+        match &self.0 {
+            // SAFETY: (1) and (3): the struct is alive and does not change.
+            Raw::Owned(managed, _) | Raw::Versioned(managed) => unsafe { &managed.as_ref().dl_tensor },
+            // SAFETY: as above.
+            Raw::Legacy(managed) => unsafe { &managed.as_ref().dl_tensor },
+        }
+    }
+
+    /// Establishes invariant (1), as far as numbers can.
+    fn revalidate(&self) -> Result<(), Error> {
+        // SAFETY: `shape` and `strides` are as the constructors' callers promise.
+        unsafe { Descriptor::from_raw(self.dl_tensor(), self.flags()) }.map(|_| ())
+    }
+
+    /// What this tensor is, without access to its elements.
+    #[inline]
+    pub fn descriptor(&self) -> Descriptor<'_> {
+        let owner = match self.0 {
+            Raw::Owned(_, type_id) => Some(type_id),
+            _ => None,
+        };
+        // SAFETY: (1).
+        unsafe { Descriptor::from_checked(self.dl_tensor(), self.flags(), owner) }
+    }
+
+    /// The tensor, borrowed for reading.
+    #[inline]
+    pub fn view(&self) -> TensorRef<'_> {
+        // SAFETY: (2); owners' elements are valid by the contract of `from_owner`.
+        unsafe { TensorRef::from_descriptor(self.descriptor()) }
+    }
+
+    /// The tensor, borrowed for writing.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`], and [`Error::Overlap`] if two elements share memory (a broadcast axis).
+    pub fn view_mut(&mut self) -> Result<TensorMut<'_>, Error> {
+        // SAFETY: (2), and the exclusive borrow keeps this handle from reading meanwhile.
+        unsafe { TensorMut::from_descriptor(self.descriptor()) }
+    }
+
+    /// The type of one element.
+    pub fn dtype(&self) -> DataType {
+        self.dl_tensor().dtype.into()
+    }
+
+    /// Where the memory is.
+    pub fn device(&self) -> Device {
+        self.dl_tensor().device.into()
+    }
+
+    /// Flags of the exchange; none for a legacy tensor.
+    pub fn flags(&self) -> Flags {
+        match &self.0 {
+            // SAFETY: (3): the struct is alive, and `flags` is stable in all versions.
+            Raw::Owned(managed, _) | Raw::Versioned(managed) => Flags::from_bits(unsafe { managed.as_ref() }.flags),
+            Raw::Legacy(_) => Flags::empty(),
+        }
+    }
+
+    /// The lengths of the axes, in elements.
+    pub fn shape(&self) -> &[i64] {
+        self.descriptor().shape()
+    }
+
+    /// The strides of the axes, in elements.
+    pub fn strides(&self) -> Strides<'_> {
+        self.descriptor().strides()
+    }
+
+    /// The address of the first element.
+    pub fn data(&self) -> *const u8 {
+        self.descriptor().data()
+    }
+
+    /// The elements, if they are next to each other in row-major order.
+    ///
+    /// `Copies: never`.
+    ///
+    /// # Errors
+    /// As [`TensorRef::as_slice`].
+    pub fn as_slice<T: Element>(&self) -> Result<&[T], Error> {
+        self.view().as_slice()
+    }
+
+    /// The elements for writing, if they are next to each other in row-major order.
+    ///
+    /// `Copies: never`.
+    ///
+    /// # Errors
+    /// As [`TensorRef::as_slice`], and [`Error::ReadOnly`].
+    pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T], Error> {
+        self.view_mut()?.into_mut_slice()
+    }
+
+    /// The elements in a vector, in row-major order.
+    ///
+    /// `Copies: always`, once.
+    ///
+    /// # Errors
+    /// As [`TensorRef::to_vec`].
+    pub fn to_vec<T: Element>(&self) -> Result<alloc::vec::Vec<T>, Error> {
+        self.view().to_vec()
+    }
+
+    /// A new row-major tensor with the same elements.
+    ///
+    /// `Copies: always`, once.
+    ///
+    /// # Errors
+    /// As [`TensorRef::to_contiguous`].
+    pub fn to_contiguous(&self) -> Result<Self, Error> {
+        self.view().to_contiguous()
+    }
+}
+
+impl Drop for Tensor {
+    fn drop(&mut self) {
+        match self.0 {
+            Raw::Owned(managed, _) | Raw::Versioned(managed) => {
+                // SAFETY: (3): alive, and `deleter` is stable in all versions.
+                if let Some(deleter) = unsafe { managed.as_ref() }.deleter {
+                    // SAFETY: (3): it has not run yet, and this handle is gone.
+                    unsafe { deleter(managed.as_ptr()) };
+                }
+            }
+            Raw::Legacy(managed) => {
+                // SAFETY: as above.
+                if let Some(deleter) = unsafe { managed.as_ref() }.deleter {
+                    // SAFETY: as above.
+                    unsafe { deleter(managed.as_ptr()) };
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.descriptor().fmt(f)
+    }
+}
