@@ -137,6 +137,13 @@ pub enum Error {
         /// What it is.
         what: &'static str,
     },
+    /// The framework has no tensor of this kind.
+    Unsupported {
+        /// Who refuses.
+        framework: &'static str,
+        /// What it lacks.
+        what: &'static str,
+    },
     /// Sharing was asked for, and only a copy would do.
     CopyRequired {
         /// Who would have to copy.
@@ -227,6 +234,7 @@ impl fmt::Display for Error {
             Self::Inexpressible { framework, what } => {
                 write!(f, "DLPack cannot express {what} of {framework}: make it a plain dense tensor first")
             }
+            Self::Unsupported { framework, what } => write!(f, "{framework} has no {what}"),
             Self::CopyRequired { framework, reason } => {
                 write!(f, "{framework} cannot share this tensor without a copy, because {reason}: use `convert`")
             }

@@ -1,7 +1,7 @@
 //! Strided elements copied into row-major order, once, at the speed of memory.
 
 use alloc::vec::Vec;
-use core::mem::size_of;
+use core::mem::{size_of, MaybeUninit};
 
 use crate::element::dispatch;
 use crate::owner::Memory;
@@ -21,25 +21,34 @@ pub(crate) fn to_vec<T: Element>(source: &TensorRef<'_>) -> Result<Vec<T>, Error
     Ok(elements)
 }
 
+/// The bytes of the elements.
+pub(crate) fn to_bytes(source: &TensorRef<'_>) -> Result<Vec<u8>, Error> {
+    to_units::<u8>(source)
+}
+
 /// A row-major tensor of any element type, owned by a vector of its elements, or of 16-byte units where Rust has no
 /// such type.
 pub(crate) fn to_tensor(source: &TensorRef<'_>) -> Result<Tensor, Error> {
-    dispatch!(source.dtype(), T => Ok(own(source.to_vec::<T>()?, source)), _ => to_units(source))
+    dispatch!(
+        source.dtype(),
+        T => Ok(own(source.to_vec::<T>()?, source)),
+        _ => Ok(own(to_units::<u128>(source)?, source))
+    )
 }
 
-fn to_units(source: &TensorRef<'_>) -> Result<Tensor, Error> {
+/// The bytes of the elements, in plain numbers `U`; the last one may be filled only in part.
+fn to_units<U: Copy>(source: &TensorRef<'_>) -> Result<Vec<U>, Error> {
     source.check_host()?;
-    let len = source.nbytes().div_ceil(size_of::<u128>());
-    let mut units: Vec<u128> = reserve(len)?;
+    let len = source.nbytes().div_ceil(size_of::<U>());
+    let mut units: Vec<U> = reserve(len)?;
     if let Some(last) = units.spare_capacity_mut()[..len].last_mut() {
-        // The source may end within the last unit, or, packed, within its last byte.
-        last.write(0);
+        *last = MaybeUninit::zeroed();
     }
     // SAFETY: there is room for `nbytes` bytes.
     unsafe { copy(source, units.as_mut_ptr().cast()) };
-    // SAFETY: `copy` has written all units but for the rest of the last, which was written above.
+    // SAFETY: `copy` has written all units but for the rest of the last, which is zero; any bits are a number.
     unsafe { units.set_len(len) };
-    Ok(own(units, source))
+    Ok(units)
 }
 
 fn reserve<T>(len: usize) -> Result<Vec<T>, Error> {

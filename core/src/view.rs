@@ -402,6 +402,16 @@ impl<'a> TensorRef<'a> {
         crate::relayout::to_vec(self)
     }
 
+    /// The bytes of the elements in row-major order, of any type. Sub-byte elements stay packed or padded as they are.
+    ///
+    /// `Copies: always`, once.
+    ///
+    /// # Errors
+    /// [`Error::NotOnHost`] and [`Error::OutOfMemory`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
+        crate::relayout::to_bytes(self)
+    }
+
     /// The elements written to `target`, in row-major order.
     ///
     /// `Copies: always`, once.

@@ -1,0 +1,40 @@
+//! candle tensors as DLPack tensors without a copy, and back.
+//!
+//! | type | out | in |
+//! |---|---|---|
+//! | `candle_core::Tensor`, `&Tensor` | shared, read-only, any layout | shared if it was made from a candle tensor or from a `Vec` (an ndarray `Array`, a fresh copy) in row-major order, else one copy |
+//! | `candle_core::DType`, `Device` | exchanged | exchanged |
+//!
+//! All CPU dtypes go both ways, the sub-byte ones packed. candle has no bool, i8, u16 or u64: these are errors, never
+//! reinterpreted. Tensors on a GPU are refused; move them with `to_device` first.
+//!
+//! # While an export lives
+//! candle tensors change through `&self` (`slice_set`, `zero_set`, `Var::set`, in-place custom ops). The export holds
+//! the storage's read lock until it is dropped, on whatever thread: reads go on, and **writes wait**. A thread that
+//! writes in place to a tensor whose export it still holds waits forever, and so does one that reads while another
+//! waits to write. [`export_unguarded`] shares without the lock, for callers who rule out writes themselves.
+//!
+//! ```
+//! use candle_core::{Device, Tensor};
+//! use dlbridge_core::{Bridge, Exchange, DataType};
+//! use dlbridge_candle as _; // the facade does this for you
+//!
+//! let candle = Tensor::arange(0f32, 6., &Device::Cpu)?.reshape((2, 3))?.t()?;
+//! let tensor: dlbridge_core::Tensor = (&candle).share()?;
+//! assert_eq!(tensor.shape(), [3, 2]);
+//! assert_eq!(tensor.strides(), [1, 3]);
+//! assert_eq!(candle.dtype().exchange::<DataType>()?.to_string(), "float32");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod dtype;
+mod export;
+mod import;
+
+pub use export::export_unguarded;
+
+/// The marker of this adapter; always inferred.
+#[derive(Debug)]
+pub enum Candle {}
+
+const NAME: &str = "candle";
