@@ -137,6 +137,11 @@ pub enum Error {
         /// What it is.
         what: &'static str,
     },
+    /// The tensor takes part in automatic differentiation, which does not see what others do with its memory.
+    RequiresGrad {
+        /// The framework that holds the tensor.
+        framework: &'static str,
+    },
     /// The framework has no tensor of this kind.
     Unsupported {
         /// Who refuses.
@@ -234,6 +239,7 @@ impl fmt::Display for Error {
             Self::Inexpressible { framework, what } => {
                 write!(f, "DLPack cannot express {what} of {framework}: make it a plain dense tensor first")
             }
+            Self::RequiresGrad { framework } => write!(f, "the {framework} tensor requires grad: detach it first"),
             Self::Unsupported { framework, what } => write!(f, "{framework} has no {what}"),
             Self::CopyRequired { framework, reason } => {
                 write!(f, "{framework} cannot share this tensor without a copy, because {reason}: use `convert`")

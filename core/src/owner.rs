@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::alloc::Layout;
+use core::any::TypeId;
 use core::ffi::c_void;
 use core::mem::{offset_of, size_of};
 use core::ptr::{self, NonNull};
@@ -23,6 +24,18 @@ pub struct Memory {
     pub device: Device,
     /// Flags of the exchange.
     pub flags: Flags,
+    /// Whether every element is known to be a valid value of its type. If not, booleans are checked whenever they are
+    /// read as `bool`; for all other types it makes no difference.
+    pub is_valid: bool,
+}
+
+/// What a tensor that was made here knows of its owner.
+#[derive(Clone, Copy)]
+pub(crate) struct Provenance {
+    /// The type of the owner.
+    pub(crate) type_id: fn() -> TypeId,
+    /// See [`Memory::is_valid`].
+    pub(crate) is_valid: bool,
 }
 
 /// A Rust value that owns a run of elements and can be [exported](crate::Tensor::new) with any row-major shape.

@@ -13,61 +13,81 @@ use crate::{Descriptor, Device, Element, Error, Flags, Tensor, TensorRef};
 pub(crate) fn to_vec<T: Element>(source: &TensorRef<'_>) -> Result<Vec<T>, Error> {
     debug_assert_eq!(source.dtype(), T::DTYPE);
     source.check_host()?;
-    let mut elements: Vec<T> = reserve(source.len())?;
-    // SAFETY: there is room for `len` elements of `T`, which is the type of the source.
-    unsafe { copy(source, elements.as_mut_ptr().cast()) };
-    // SAFETY: `copy` has written them all.
-    unsafe { elements.set_len(source.len()) };
-    Ok(elements)
+    // SAFETY: `copy` writes all elements.
+    unsafe { fill(source.len(), |target| copied(source, target)) }
 }
 
 /// The bytes of the elements.
 pub(crate) fn to_bytes(source: &TensorRef<'_>) -> Result<Vec<u8>, Error> {
-    to_units::<u8>(source)
+    source.check_host()?;
+    // SAFETY: `copy` writes all bytes.
+    unsafe { fill(source.nbytes(), |target| copied(source, target)) }
 }
 
-/// A row-major tensor of any element type, owned by a vector of its elements, or of 16-byte units where Rust has no
-/// such type.
+/// A row-major tensor of any element type.
+///
+/// The caller has checked booleans.
 pub(crate) fn to_tensor(source: &TensorRef<'_>) -> Result<Tensor, Error> {
+    source.check_host()?;
+    // SAFETY: `copy` writes all bytes.
+    unsafe { filled(source, true, |target| copied(source, target)) }
+}
+
+fn copied(source: &TensorRef<'_>, target: *mut u8) -> Result<(), Error> {
+    // SAFETY: the callers above have checked the device, and `fill` gives room for the elements.
+    unsafe { copy(source, target) };
+    Ok(())
+}
+
+/// A row-major tensor of the type and shape of `like`, whose bytes `write` writes; owned by a vector of the element
+/// type, or of 16-byte units where Rust has no such type.
+///
+/// # Safety
+/// `write` writes all `like.nbytes()` bytes at the address that it gets, or fails; if `is_valid`, with valid elements.
+pub(crate) unsafe fn filled(
+    like: &Descriptor<'_>,
+    is_valid: bool,
+    write: impl FnOnce(*mut u8) -> Result<(), Error>,
+) -> Result<Tensor, Error> {
+    let padded = Flags::from_bits(like.flags().bits() & Flags::PADDED.bits());
+    let memory = Memory { dtype: like.dtype(), device: Device::CPU, flags: Flags::COPIED | padded, is_valid };
     dispatch!(
-        source.dtype(),
-        T => Ok(own(source.to_vec::<T>()?, source)),
-        _ => Ok(own(to_units::<u128>(source)?, source))
+        like.dtype(),
+        // SAFETY: the caller's promise; the elements take just `nbytes` bytes.
+        T => Ok(own(unsafe { fill::<T>(like.len(), write) }?, memory, like.shape())),
+        _ => {
+            let units = like.nbytes().div_ceil(size_of::<u128>());
+            // SAFETY: the caller's promise; what `nbytes` leaves of the last unit is zero.
+            Ok(own(unsafe { fill::<u128>(units, write) }?, memory, like.shape()))
+        }
     )
 }
 
-/// The bytes of the elements, in plain numbers `U`; the last one may be filled only in part.
-fn to_units<U: Copy>(source: &TensorRef<'_>) -> Result<Vec<U>, Error> {
-    source.check_host()?;
-    let len = source.nbytes().div_ceil(size_of::<U>());
-    let mut units: Vec<U> = reserve(len)?;
-    if let Some(last) = units.spare_capacity_mut()[..len].last_mut() {
+/// A vector of `len` elements that `write` writes. The last one is zero before, so that it need not be written whole.
+///
+/// # Safety
+/// `write` writes the elements at the address that it gets, the last one at least in part, or fails. Zero is a valid
+/// element.
+unsafe fn fill<U>(len: usize, write: impl FnOnce(*mut u8) -> Result<(), Error>) -> Result<Vec<U>, Error> {
+    let mut elements: Vec<U> = Vec::new();
+    let bytes = len.saturating_mul(size_of::<U>());
+    elements.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
+    if let Some(last) = elements.spare_capacity_mut()[..len].last_mut() {
         *last = MaybeUninit::zeroed();
     }
-    // SAFETY: there is room for `nbytes` bytes.
-    unsafe { copy(source, units.as_mut_ptr().cast()) };
-    // SAFETY: `copy` has written all units but for the rest of the last, which is zero; any bits are a number.
-    unsafe { units.set_len(len) };
-    Ok(units)
+    write(elements.as_mut_ptr().cast())?;
+    // SAFETY: there is room for them, and by the caller's promise they are written.
+    unsafe { elements.set_len(len) };
+    Ok(elements)
 }
 
-fn reserve<T>(len: usize) -> Result<Vec<T>, Error> {
-    let mut vec = Vec::new();
-    let bytes = len.saturating_mul(size_of::<T>());
-    vec.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
-    Ok(vec)
-}
-
-/// A tensor over `elements`, described like `source` but row-major.
-fn own<T: Send + 'static>(elements: Vec<T>, source: &Descriptor<'_>) -> Tensor {
-    let padded = Flags::from_bits(source.flags().bits() & Flags::PADDED.bits());
-    let memory = Memory { dtype: source.dtype(), device: Device::CPU, flags: Flags::COPIED | padded };
-    // SAFETY: the vector owns initialised elements of the type and number that `source` describes, in row-major
-    // order, and nobody else has access.
+/// A row-major tensor over elements that `memory` and `shape` describe.
+fn own<U: Send + 'static>(elements: Vec<U>, memory: Memory, shape: &[i64]) -> Tensor {
+    // SAFETY: the vector owns the elements that `filled` has counted, and nobody else has access.
     unsafe {
-        Tensor::from_owner(elements, memory, source.ndim(), |elements, shape, strides| {
-            shape.copy_from_slice(source.shape());
-            crate::layout::fill_row_major(shape, strides);
+        Tensor::from_owner(elements, memory, shape.len(), |elements, lengths, strides| {
+            lengths.copy_from_slice(shape);
+            crate::layout::fill_row_major(lengths, strides);
             elements.as_mut_ptr().cast()
         })
     }

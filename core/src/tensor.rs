@@ -6,7 +6,7 @@ use core::mem;
 use core::ptr::NonNull;
 
 use crate::layout::{self, Dims, Strides};
-use crate::owner::{self, Buffer, Memory};
+use crate::owner::{self, Buffer, Memory, Provenance};
 use crate::sys::{self, DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use crate::{DataType, Descriptor, Device, Element, Error, Flags, TensorMut, TensorRef};
 
@@ -25,7 +25,7 @@ pub struct Tensor(Raw);
 #[derive(Clone, Copy)]
 enum Raw {
     /// Made here, from a Rust value of the type named.
-    Owned(NonNull<DLManagedTensorVersioned>, fn() -> TypeId),
+    Owned(NonNull<DLManagedTensorVersioned>, Provenance),
     Versioned(NonNull<DLManagedTensorVersioned>),
     Legacy(NonNull<DLManagedTensor>),
 }
@@ -72,7 +72,7 @@ impl Tensor {
             return Err(Rejected { value: buffer, error });
         }
         let flags = if buffer.is_unique() { Flags::empty() } else { Flags::READ_ONLY };
-        let memory = Memory { dtype: B::Item::DTYPE, device: Device::CPU, flags };
+        let memory = Memory { dtype: B::Item::DTYPE, device: Device::CPU, flags, is_valid: true };
         // SAFETY: `Buffer` promises initialised elements that stay in place, and that nobody else has access if it is
         // unique; their number is that of the shape, as checked above.
         Ok(unsafe {
@@ -84,6 +84,25 @@ impl Tensor {
                 buffer.as_ptr().cast()
             })
         })
+    }
+
+    /// A new row-major tensor in host memory with the type and shape of `like`, marked as copied. `write` writes its
+    /// bytes at the address that it gets.
+    ///
+    /// For adapters whose framework copies better than a loop over strides can. The memory is a `Vec` of the element
+    /// type where Rust has one.
+    ///
+    /// # Safety
+    /// If `write` gives `Ok`, it has written all `like.nbytes()` bytes.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], and what `write` returns.
+    pub unsafe fn filled(
+        like: &Descriptor<'_>,
+        write: impl FnOnce(*mut u8) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        // SAFETY: the caller's promise.
+        unsafe { crate::relayout::filled(like, false, write) }
     }
 
     /// A tensor over memory that `owner` keeps alive, in one allocation of fixed size.
@@ -99,7 +118,7 @@ impl Tensor {
     /// 2. Until `owner` is dropped, the memory that they reach on `memory.device` is initialised, readable, and
     ///    written by nobody. If `memory.flags` lacks [`Flags::READ_ONLY`], it may be written, and nobody else reads
     ///    it.
-    /// 3. If the type is a boolean, every element is 0 or 1.
+    /// 3. If `memory.is_valid`, every element is a valid value of its type (a boolean is 0 or 1).
     #[inline]
     pub unsafe fn from_owner<O: Send + 'static>(
         owner: O,
@@ -109,7 +128,8 @@ impl Tensor {
     ) -> Self {
         // SAFETY: the caller's promise.
         let managed = unsafe { owner::place(owner, memory, ndim, describe) };
-        let tensor = Self(Raw::Owned(managed, TypeId::of::<O>));
+        let provenance = Provenance { type_id: TypeId::of::<O>, is_valid: memory.is_valid };
+        let tensor = Self(Raw::Owned(managed, provenance));
         debug_assert_eq!(tensor.revalidate(), Ok(()), "from_owner was given an invalid layout");
         tensor
     }
@@ -197,7 +217,7 @@ impl Tensor {
 
     /// The tensor in a managed struct of ours.
     fn rehouse<H: owner::Header>(self) -> NonNull<H> {
-        let memory = Memory { dtype: self.dtype(), device: self.device(), flags: self.flags() };
+        let memory = Memory { dtype: self.dtype(), device: self.device(), flags: self.flags(), is_valid: false };
         let ndim = self.descriptor().ndim();
         // SAFETY: by (1) and (2) the tensor describes memory that it keeps alive, and the new struct says the same.
         unsafe {
@@ -243,7 +263,7 @@ impl Tensor {
     /// The tensor itself, if it was made from something else.
     pub fn downcast<O: 'static>(self) -> Result<O, Self> {
         match self.0 {
-            Raw::Owned(managed, type_id) if type_id() == TypeId::of::<O>() => {
+            Raw::Owned(managed, owner) if (owner.type_id)() == TypeId::of::<O>() => {
                 mem::forget(self);
                 // SAFETY: (4) with the same type; the tensor is forgotten.
                 Ok(unsafe { owner::take::<DLManagedTensorVersioned, O>(managed.as_ptr()) })
@@ -273,7 +293,7 @@ impl Tensor {
     /// The Rust value that owns the memory, borrowed, if the tensor was made from an `O` and has not left Rust since.
     pub fn owner<O: Sync + 'static>(&self) -> Option<&O> {
         match self.0 {
-            Raw::Owned(managed, type_id) if type_id() == TypeId::of::<O>() => {
+            Raw::Owned(managed, owner) if (owner.type_id)() == TypeId::of::<O>() => {
                 // SAFETY: (4) with the same type; the owner stays in place while the tensor lives, and is shared with
                 // other threads only as `O: Sync` allows.
                 Some(unsafe { owner::peek::<DLManagedTensorVersioned, O>(managed) })
@@ -301,7 +321,7 @@ impl Tensor {
     #[inline]
     pub fn descriptor(&self) -> Descriptor<'_> {
         let owner = match self.0 {
-            Raw::Owned(_, type_id) => Some(type_id),
+            Raw::Owned(_, owner) => Some(owner),
             _ => None,
         };
         // SAFETY: (1).

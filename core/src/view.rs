@@ -8,6 +8,7 @@ use core::ops::Deref;
 use core::{fmt, mem, ptr, slice};
 
 use crate::layout::{self, Dims, Extent, Strides};
+use crate::owner::Provenance;
 use crate::sys::DLTensor;
 use crate::{DataType, Device, Element, Error, Flags, Tensor};
 
@@ -25,7 +26,7 @@ pub struct Descriptor<'a> {
     flags: Flags,
     shape: &'a [i64],
     strides: Option<&'a [i64]>,
-    owner: Option<fn() -> TypeId>,
+    owner: Option<Provenance>,
 }
 
 impl<'a> Descriptor<'a> {
@@ -85,7 +86,7 @@ impl<'a> Descriptor<'a> {
     ///
     /// # Safety
     /// [`Descriptor::from_raw`] has accepted `raw`, or it was made to be accepted, and it has not changed.
-    pub(crate) unsafe fn from_checked(raw: &DLTensor, flags: Flags, owner: Option<fn() -> TypeId>) -> Self {
+    pub(crate) unsafe fn from_checked(raw: &DLTensor, flags: Flags, owner: Option<Provenance>) -> Self {
         let ndim = raw.ndim as usize;
         // SAFETY: the caller's promise.
         let shape = unsafe { dims(raw.shape, ndim) }.unwrap_or(&[]);
@@ -99,12 +100,12 @@ impl<'a> Descriptor<'a> {
     /// tell whether that value would come back whole.
     #[must_use]
     pub fn owned_by<O: 'static>(self) -> Self {
-        Self { owner: Some(TypeId::of::<O>), ..self }
+        Self { owner: Some(Provenance { type_id: TypeId::of::<O>, is_valid: false }), ..self }
     }
 
     /// Whether the memory is, or will be, owned by an `O` that [`Tensor::downcast`] can take out.
     pub fn is_owned_by<O: 'static>(&self) -> bool {
-        self.owner.is_some_and(|type_id| type_id() == TypeId::of::<O>())
+        self.owner.is_some_and(|owner| (owner.type_id)() == TypeId::of::<O>())
     }
 
     /// The type of one element.
@@ -251,7 +252,8 @@ impl fmt::Debug for Descriptor<'_> {
 ///
 /// # Invariants
 /// 4. The memory within the extent is initialised, readable and not written for `'a`.
-/// 5. If the descriptor names an owner, the elements are valid values of their type (a `bool` is 0 or 1).
+/// 5. If the descriptor says so, the elements are valid values of their type (a `bool` is 0 or 1). Only a tensor that
+///    was made here from a Rust value says so.
 #[derive(Clone, Copy, Debug)]
 pub struct TensorRef<'a>(Descriptor<'a>);
 
@@ -288,7 +290,7 @@ impl<'a> TensorRef<'a> {
     /// Borrows a described tensor.
     ///
     /// # Safety
-    /// Invariants (4) and (5) hold.
+    /// Invariant (4) holds.
     pub unsafe fn from_descriptor(descriptor: Descriptor<'a>) -> Self {
         Self(descriptor)
     }
@@ -314,7 +316,7 @@ impl<'a> TensorRef<'a> {
             return Ok(ptr::NonNull::dangling().as_ptr());
         }
         self.check_align(mem::align_of::<T>())?;
-        if !T::ANY_BITS && self.owner.is_none() {
+        if !T::ANY_BITS && !self.is_valid() {
             self.check_bools()?;
         }
         Ok(self.data.cast::<T>().cast_const())
@@ -372,6 +374,10 @@ impl<'a> TensorRef<'a> {
         Ok(Elements { data, offsets: Offsets::new(&self.0), lifetime: PhantomData })
     }
 
+    fn is_valid(&self) -> bool {
+        self.owner.is_some_and(|owner| owner.is_valid)
+    }
+
     /// Every element, checked to be a boolean.
     fn check_bools(&self) -> Result<(), Error> {
         let data = self.data.cast_const();
@@ -395,7 +401,7 @@ impl<'a> TensorRef<'a> {
     /// As [`TensorRef::as_ptr`], but alignment is no matter; [`Error::OutOfMemory`].
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
         self.check_dtype(T::DTYPE)?;
-        if !T::ANY_BITS && self.owner.is_none() {
+        if !T::ANY_BITS && !self.is_valid() {
             self.check_host()?;
             self.check_bools()?;
         }
@@ -424,7 +430,7 @@ impl<'a> TensorRef<'a> {
         }
         self.check_dtype(T::DTYPE)?;
         self.check_host()?;
-        if !T::ANY_BITS && self.owner.is_none() {
+        if !T::ANY_BITS && !self.is_valid() {
             self.check_bools()?;
         }
         // SAFETY: `target` has room for all elements; they are of its type, and valid.
@@ -439,6 +445,10 @@ impl<'a> TensorRef<'a> {
     /// # Errors
     /// [`Error::NotOnHost`], [`Error::OutOfMemory`], and [`Error::InvalidBool`] for booleans.
     pub fn to_contiguous(&self) -> Result<Tensor, Error> {
+        if self.dtype() == DataType::BOOL && !self.is_valid() {
+            self.check_host()?;
+            self.check_bools()?;
+        }
         crate::relayout::to_tensor(self)
     }
 }

@@ -117,7 +117,7 @@ impl Source {
     /// # Safety
     /// This was made from the tensor that `tensor` finds in `owner`, and nobody writes its storage while `owner` lives.
     unsafe fn own<O: Send + 'static>(self, owner: O, tensor: impl Fn(&O) -> &CandleTensor) -> Tensor {
-        let memory = Memory { dtype: self.dtype, device: Device::CPU, flags: Flags::READ_ONLY };
+        let memory = Memory { dtype: self.dtype, device: Device::CPU, flags: Flags::READ_ONLY, is_valid: true };
         let ndim = tensor(&owner).rank();
         // SAFETY: `Source::new` has checked layout and bounds, and `owner` keeps the tensor and with it the storage;
         // candle's storage is initialised, and has no booleans.

@@ -33,6 +33,9 @@ mod import;
 
 pub use export::export_unguarded;
 
+/// The framework, at the version that this adapter is built for.
+pub use candle_core;
+
 /// The marker of this adapter; always inferred.
 #[derive(Debug)]
 pub enum Candle {}

@@ -135,7 +135,7 @@ where
     ArrayBase<S, IxDyn>: Send + 'static,
 {
     let array = array.into_dyn();
-    let memory = Memory { dtype: A::DTYPE, device: Device::CPU, flags };
+    let memory = Memory { dtype: A::DTYPE, device: Device::CPU, flags, is_valid: true };
     let ndim = array.ndim();
     // SAFETY: ndarray's shape and strides stay within its storage, which the array keeps alive and in place; elements
     // are values of `A`. Callers leave out READ_ONLY only for `Array`, the only handle to its elements.
@@ -150,7 +150,7 @@ where
 
 /// A row-major tensor owned by the vector of its elements.
 fn own_vec<A: Element>(vec: Vec<A>, shape: &[i64]) -> Tensor {
-    let memory = Memory { dtype: A::DTYPE, device: Device::CPU, flags: Flags::empty() };
+    let memory = Memory { dtype: A::DTYPE, device: Device::CPU, flags: Flags::empty(), is_valid: true };
     // SAFETY: the caller's vector has just as many elements as the shape; it is the only handle to them.
     unsafe {
         Tensor::from_owner(vec, memory, shape.len(), |vec, lengths, strides| {

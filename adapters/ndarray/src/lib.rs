@@ -35,6 +35,9 @@ mod view;
 pub use export::with_ref;
 pub use import::Owned;
 
+/// The framework, at the version that this adapter is built for.
+pub use ndarray;
+
 /// The marker of this adapter; always inferred.
 #[derive(Debug)]
 pub enum NdArray {}

@@ -1,0 +1,37 @@
+//! Compiles the C++ shim against the libtorch that torch-sys was built with.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    println!("cargo:rerun-if-changed=shim/shim.cpp");
+    for variable in ["LIBTORCH_INCLUDE", "LIBTORCH_CXX11_ABI"] {
+        println!("cargo:rerun-if-env-changed={variable}");
+    }
+    if env::var_os("CARGO_FEATURE_DOC_ONLY").is_some() {
+        return;
+    }
+    // torch-sys hands over the folder that it links from; the headers are beside it, in a libtorch folder, in a
+    // Python package and in a system-wide installation alike.
+    let lib = env::var_os("DEP_TCH_LIBTORCH_LIB").map(PathBuf::from).expect("torch-sys says where libtorch is");
+    let root = env::var_os("LIBTORCH_INCLUDE").map(PathBuf::from);
+    let root = root.unwrap_or_else(|| lib.parent().unwrap_or(Path::new("/")).to_path_buf());
+    let include = root.join("include");
+    let header = include.join("ATen/core/Tensor.h");
+    assert!(
+        header.exists(),
+        "libtorch's C++ headers are missing: no {}; set LIBTORCH to a complete libtorch, or LIBTORCH_INCLUDE to the \
+         folder that holds `include`",
+        header.display()
+    );
+    let cxx11_abi = env::var("LIBTORCH_CXX11_ABI").unwrap_or_else(|_| "1".to_owned());
+    cc::Build::new()
+        .cpp(true)
+        .std("c++17")
+        .include(include)
+        .define("_GLIBCXX_USE_CXX11_ABI", cxx11_abi.as_str())
+        .warnings(false)
+        .opt_level(2)
+        .file("shim/shim.cpp")
+        .compile("dlbridge_tch_shim");
+}

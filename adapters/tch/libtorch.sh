@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Brings a CPU libtorch that fits the tch in Cargo.lock, and runs a command with it:
+#
+#   adapters/tch/libtorch.sh cargo test --workspace    # run one command
+#   eval "$(adapters/tch/libtorch.sh)"                 # or set up this shell
+#
+# An existing LIBTORCH, or LIBTORCH_USE_PYTORCH=1, is respected. Otherwise the CPU half of the `torch` wheel goes from
+# the Python package index into the user's cache, once: about 530 MB to download and 490 MB on disk for torch 2.13.
+# TORCH_VERSION=2.9.0 brings the oldest one that the adapter supports (for tch 0.22).
+set -euo pipefail
+
+die() { printf 'libtorch.sh: %s\n' "$*" >&2; exit 1; }
+say() { printf 'libtorch.sh: %s\n' "$*" >&2; }
+
+version=${TORCH_VERSION:-2.13.0}
+# The CUDA runtime that the CPU half is linked with, too; no driver and no GPU is needed.
+case $version in
+  2.9.0) cuda=(nvidia-cuda-runtime-cu12==12.8.90 nvidia-cuda-cupti-cu12==12.8.90) ;;
+  2.13.0) cuda=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85) ;;
+  *) die "no recipe for torch $version; install it with pip and set LIBTORCH_USE_PYTORCH=1" ;;
+esac
+
+download() { # download FOLDER
+  [ "$(uname -sm)" = "Linux x86_64" ] || die "no recipe for $(uname -sm): \`pip install torch==$version\` and set LIBTORCH_USE_PYTORCH=1"
+  python3 -m pip --version >/dev/null 2>&1 || die "needs python3 with pip (Debian, Ubuntu: apt-get install python3-pip)"
+  mkdir -p "$(dirname "$1")"
+  part=$(mktemp -d "$1.XXXXXX")
+  wheels=$part/wheels
+  trap 'rm -rf "$part"' EXIT
+  say "downloading torch $version (about 530 MB for 2.13, 900 MB for 2.9) into $1"
+  python3 -m pip download --no-deps --no-cache-dir --only-binary=:all: --disable-pip-version-check \
+    --python-version 3.11 --implementation cp --abi cp311 --abi abi3 --abi none \
+    --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 --platform manylinux_2_25_x86_64 \
+    --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 \
+    --dest "$wheels" "torch==$version" "${cuda[@]}" >&2
+  python3 - "$wheels" "$part/libtorch" <<'PYTHON'
+import pathlib, shutil, sys, zipfile
+
+wheels, target = map(pathlib.Path, sys.argv[1:])
+TORCH = {"libtorch_cpu.so", "libc10.so", "libgomp.so.1"}
+
+def place(name):
+    """Where a file of a wheel goes in a libtorch folder, if it is needed."""
+    path = pathlib.PurePosixPath(name)
+    if name.startswith("torch/include/"):
+        return path.relative_to("torch")
+    if path.parent == pathlib.PurePosixPath("torch/lib") and path.name in TORCH:
+        return pathlib.PurePosixPath("lib", path.name)
+    if name.startswith("nvidia/") and path.name.startswith(("libcudart.so.", "libcupti.so.")):
+        return pathlib.PurePosixPath("lib", path.name)
+
+for wheel in wheels.glob("*.whl"):
+    with zipfile.ZipFile(wheel) as archive:
+        for entry in archive.infolist():
+            where = None if entry.is_dir() else place(entry.filename)
+            if where:
+                out = target / where
+                out.parent.mkdir(parents=True, exist_ok=True)
+                with archive.open(entry) as source, open(out, "wb") as sink:
+                    shutil.copyfileobj(source, sink, 1 << 20)
+PYTHON
+  # torch-sys links `torch` and `gomp`; without libtorch_cuda.so it links the CPU parts only.
+  ln -s libtorch_cpu.so "$part/libtorch/lib/libtorch.so"
+  ln -s libgomp.so.1 "$part/libtorch/lib/libgomp.so"
+  echo "$version" >"$part/libtorch/build-version" # torch-sys checks it
+  rm -rf "$1"
+  mv "$part/libtorch" "$1"
+}
+
+if [ -n "${LIBTORCH_USE_PYTORCH:-}" ]; then
+  lib=$(python3 -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).parent / "lib")') ||
+    die "LIBTORCH_USE_PYTORCH is set, but python3 cannot import torch"
+  exports=()
+elif [ -n "${LIBTORCH:-}" ]; then
+  lib=${LIBTORCH_LIB:-$LIBTORCH}/lib
+  [ -d "$lib" ] || die "LIBTORCH is set, but there is no folder $lib"
+  exports=()
+else
+  LIBTORCH=${XDG_CACHE_HOME:-$HOME/.cache}/dlbridge/libtorch-$version
+  [ "$(cat "$LIBTORCH/build-version" 2>/dev/null)" = "$version" ] || download "$LIBTORCH"
+  lib=$LIBTORCH/lib
+  exports=("LIBTORCH=$LIBTORCH")
+fi
+exports+=("LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
+
+if [ $# -gt 0 ]; then
+  exec env "${exports[@]}" "$@"
+fi
+printf 'export %q\n' "${exports[@]}"

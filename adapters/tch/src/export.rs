@@ -1,0 +1,124 @@
+//! libtorch → DLPack.
+
+use dlbridge_core::{Descriptor, Error, Export, Flags, Memory, ReadOnly, Reason, Tensor};
+
+use crate::shim::Dense;
+use crate::{NAME, Tch};
+
+/// By value: shared if this is the only handle (writable), or if libtorch refuses to write the memory anyway
+/// (read-only).
+impl Export<Tch> for tch::Tensor {
+    fn export(self) -> Result<Tensor, Error> {
+        let dense = Dense::new(&self)?;
+        let flags = sharing(&dense, true).map_err(|reason| Error::CopyRequired { framework: NAME, reason })?;
+        Ok(own(&dense, flags, false))
+        // `self` goes here, and with it the last handle that could write beside the exported one.
+    }
+
+    fn export_copy(&self) -> Result<Tensor, Error> {
+        copy(self)
+    }
+
+    fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
+        describe(self, true, read)
+    }
+}
+
+/// By reference: the caller keeps a handle that can write, so only memory that libtorch refuses to write is shared.
+impl Export<Tch> for &tch::Tensor {
+    fn export(self) -> Result<Tensor, Error> {
+        let dense = Dense::new(self)?;
+        let flags = sharing(&dense, false).map_err(|reason| Error::CopyRequired { framework: NAME, reason })?;
+        Ok(own(&dense, flags, false))
+    }
+
+    fn export_copy(&self) -> Result<Tensor, Error> {
+        copy(self)
+    }
+
+    fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
+        describe(self, false, read)
+    }
+}
+
+impl Export<Tch> for ReadOnly<tch::Tensor> {
+    fn export(self) -> Result<Tensor, Error> {
+        (&*self).export()
+    }
+
+    fn export_copy(&self) -> Result<Tensor, Error> {
+        copy(self)
+    }
+
+    fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
+        describe(self, false, read)
+    }
+}
+
+/// Shares a tensor that others may also hold. The result is read-only, and the storage will never be resized again.
+///
+/// `Copies: never.`
+///
+/// # Safety
+/// While the result lives, nobody writes the memory through libtorch: no in-place operation (`add_`, `fill_`, `copy_`,
+/// …) on this tensor, nor on any other that shares its storage.
+///
+/// # Errors
+/// As the safe export, but for the other handles.
+pub unsafe fn export_shared(tensor: &tch::Tensor) -> Result<Tensor, Error> {
+    let dense = Dense::new(tensor)?;
+    if dense.is_lazy() {
+        return Err(Error::CopyRequired { framework: NAME, reason: Reason::Lazy });
+    }
+    Ok(own(&dense, Flags::READ_ONLY, true))
+}
+
+/// The flags to share with, or why the tensor cannot be shared. `by_value` says that the tensor itself is given up.
+fn sharing(dense: &Dense<'_>, by_value: bool) -> Result<Flags, Reason> {
+    if dense.is_lazy() {
+        Err(Reason::Lazy)
+    } else if dense.is_sealed() {
+        Ok(Flags::READ_ONLY)
+    } else if by_value && dense.is_unique() {
+        Ok(Flags::empty())
+    } else {
+        Err(Reason::NotUnique)
+    }
+}
+
+/// The caller has made sure that the sharing is sound: nobody writes, or nobody else has access.
+fn own(dense: &Dense<'_>, flags: Flags, lock: bool) -> Tensor {
+    let (shape, strides) = (dense.shape(), dense.strides());
+    // libtorch's booleans can be made from any bytes.
+    let memory = Memory { dtype: dense.dtype, device: dense.device, flags, is_valid: false };
+    // SAFETY: libtorch's sizes and strides, checked to lie within the storage, which the handle keeps alive. Its memory
+    // counts as initialised even where `empty` made it: libtorch hands it out the same way.
+    unsafe {
+        Tensor::from_owner(dense.storage(lock), memory, shape.len(), |_, lengths, steps| {
+            lengths.copy_from_slice(shape);
+            steps.copy_from_slice(strides);
+            dense.data().cast_mut()
+        })
+    }
+}
+
+fn describe<R>(
+    tensor: &tch::Tensor,
+    by_value: bool,
+    read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R,
+) -> Result<R, Error> {
+    let dense = Dense::new(tensor)?;
+    let (flags, reason) = match sharing(&dense, by_value) {
+        Ok(flags) => (flags, None),
+        Err(reason) => (Flags::empty(), Some(reason)),
+    };
+    Ok(read(&dense.descriptor(flags)?, reason))
+}
+
+/// A copy in host memory, made by libtorch, which resolves lazy bits and fetches from its devices.
+fn copy(tensor: &tch::Tensor) -> Result<Tensor, Error> {
+    let dense = Dense::new(tensor)?;
+    let like = dense.descriptor(Flags::empty())?;
+    // SAFETY: libtorch copies all elements, or fails; `filled` gives room for them.
+    unsafe { Tensor::filled(&like, |target| dense.copy_to_host(target)) }
+}

@@ -1,0 +1,63 @@
+//! tch (libtorch) tensors as DLPack tensors and back, without a copy.
+//!
+//! | type | out | in |
+//! |---|---|---|
+//! | `tch::Tensor` | shared, writable, if it is the only handle; else one copy | shared if writable, aligned and not reversed, else one copy |
+//! | `&tch::Tensor` | one copy, or shared by the unsafe [`export_shared`] | – |
+//! | `ReadOnly<tch::Tensor>` | shared, read-only | shared, read-only, if aligned and not reversed, else one copy |
+//! | `tch::Kind`, `tch::Device` | exchanged | exchanged |
+//!
+//! All dtypes that libtorch has in common with DLPack go both ways, also those that tch's `Kind` has no name for
+//! (u16, u32, u64, …). Sparse, quantized and meta tensors are refused, and so is one that requires grad: `detach` it.
+//! Conjugate and negative views are resolved in a copy.
+//!
+//! # Read-only memory
+//! libtorch has no read-only tensors, and `shallow_clone` makes a handle that writes out of any `&tch::Tensor`. A
+//! [`ReadOnly`](dlbridge_core::ReadOnly) tensor is therefore *sealed*: libtorch itself refuses, with an error, every
+//! operation that could write the storage, through whatever tensor shares it. Reading works as ever. tch's own
+//! `data_ptr` and `copy_data` (and with it `Vec::try_from`) ask libtorch for a writable pointer, so they are refused
+//! too: use [`data_ptr`], and read elements with `tensor.convert::<Vec<f32>>()` or after `tensor.copy()`.
+//!
+//! # Devices and streams
+//! CPU, pinned and managed memory become CPU tensors; CUDA memory keeps its device index, and is refused if libtorch
+//! does not see that device. Nothing is synchronised here, as DLPack leaves it to the exchange: the producer's work on
+//! the memory must be complete, or be ordered before libtorch's current stream of that device, when a tensor is
+//! imported; and `tch::Cuda::synchronize` must have run before an exported CUDA tensor is used on another stream.
+//!
+//! ```
+//! use dlbridge_core::{Bridge, ReadOnly, Tensor};
+//! use dlbridge_tch as _; // the facade does this for you
+//!
+//! let tensor = Tensor::new(vec![1f32, 2., 3., 4.], &[2, 2])?;
+//! let torch: tch::Tensor = tensor.share()?;
+//! let product = torch.matmul(&torch);
+//! let back: Vec<f32> = product.share::<Tensor>()?.to_vec()?;
+//! assert_eq!(back, [7., 10., 15., 22.]);
+//! # Ok::<(), dlbridge_core::Error>(())
+//! ```
+
+mod dtype;
+mod export;
+mod import;
+mod shim;
+
+pub use export::export_shared;
+
+/// The framework, at the version that this adapter is built for.
+pub use tch;
+
+/// The marker of this adapter; always inferred.
+#[derive(Debug)]
+pub enum Tch {}
+
+const NAME: &str = "tch";
+
+/// The address of the first element, asked for reading only.
+///
+/// tch's own `data_ptr` asks for writing, which libtorch refuses for a sealed tensor.
+///
+/// # Errors
+/// What has no memory that DLPack can express, as the export.
+pub fn data_ptr(tensor: &tch::Tensor) -> Result<*const u8, dlbridge_core::Error> {
+    shim::Dense::new(tensor).map(|dense| dense.data())
+}
