@@ -24,8 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(file) => file.clone(),
         None => write_layer(folder.path())?,
     };
-    let tensors: BTreeMap<String, Candle> =
-        candle_core::safetensors::load(&file, &Device::Cpu)?.into_iter().collect();
+    let tensors: BTreeMap<String, Candle> = candle_core::safetensors::load(&file, &Device::Cpu)?.into_iter().collect();
     println!("{}: {} tensors\n", file.display(), tensors.len());
 
     let mut steps = Steps::new();
@@ -53,11 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Takes libtorch's result back, into ndarray and into candle, and compares it with candle's own.
-fn compare(
-    probabilities: tch::Tensor,
-    product: &Candle,
-    steps: &mut Steps,
-) -> Result<f32, Box<dyn std::error::Error>> {
+fn compare(probabilities: tch::Tensor, product: &Candle, steps: &mut Steps) -> Result<f32, Box<dyn std::error::Error>> {
     // The only handle to a fresh result: it is shared for writing, to whoever wants it.
     let result: Tensor = probabilities.share()?;
     let data = result.data();

@@ -50,6 +50,17 @@ void release_sealed(void* managed) {
   release(managed);
 }
 
+// Whether `t` is the only way to its storage. A view of a tensor keeps that tensor alive for autograd, and with it one
+// more reference to the storage; if nobody else holds the base, both go together.
+bool is_unique(const at::Tensor& t) {
+  if (t.use_count() != 1) return false;
+  const size_t uses = t.storage().use_count();
+  if (uses == 1) return true;
+  if (uses != 2 || !t.is_view()) return false;
+  const auto& base = t._base();
+  return base.use_count() == 1 && base.has_storage() && base.storage().is_alias_of(t.storage());
+}
+
 bool is_sealed(const c10::Storage& storage) {
   return storage.data_ptr().get_deleter() == &release_sealed;
 }
@@ -110,8 +121,6 @@ struct DlbridgeInfo {
   int64_t ndim;
   const void* storage_data;
   size_t storage_bytes;
-  size_t tensor_uses;
-  size_t storage_uses;
   int32_t scalar_type;
   int32_t device_type;
   int32_t device_index;
@@ -128,6 +137,7 @@ enum : uint32_t {
   kRequiresGrad = 64,
   kNoStorage = 128,
   kSealed = 256,
+  kUnique = 512,
 };
 
 // What `t` is. `shape` and `strides` point into it. Fields behind `flags` that name a reason to stop are zero.
@@ -153,8 +163,7 @@ bool dlbridge_describe(const at::Tensor* t, DlbridgeInfo* info, char** error) {
     info->data = t->const_data_ptr();
     info->storage_data = storage.data();
     info->storage_bytes = storage.nbytes();
-    info->tensor_uses = t->use_count();
-    info->storage_uses = storage.use_count();
+    if (is_unique(*t)) info->flags |= kUnique;
   });
 }
 
@@ -218,6 +227,7 @@ bool dlbridge_clone(
     int32_t scalar_type,
     int32_t device_type,
     int32_t device_index,
+    bool sealed,
     at::Tensor** out,
     char** error) {
   return guarded(error, [&] {
@@ -225,7 +235,9 @@ bool dlbridge_clone(
     const size_t n = static_cast<size_t>(ndim);
     auto options = at::TensorOptions().dtype(static_cast<c10::ScalarType>(scalar_type)).device(device);
     at::Tensor from = at::from_blob(data, at::IntArrayRef(shape, n), at::IntArrayRef(strides, n), options);
-    *out = new at::Tensor(from.clone(at::MemoryFormat::Contiguous));
+    at::Tensor tensor = from.clone(at::MemoryFormat::Contiguous);
+    if (sealed) seal(*tensor.storage().unsafeGetStorageImpl());
+    *out = new at::Tensor(std::move(tensor));
   });
 }
 

@@ -9,9 +9,7 @@ use crate::{NAME, Tch};
 /// (read-only).
 impl Export<Tch> for tch::Tensor {
     fn export(self) -> Result<Tensor, Error> {
-        let dense = Dense::new(&self)?;
-        let flags = sharing(&dense, true).map_err(|reason| Error::CopyRequired { framework: NAME, reason })?;
-        Ok(own(&dense, flags, false))
+        share(&self, true)
         // `self` goes here, and with it the last handle that could write beside the exported one.
     }
 
@@ -27,9 +25,7 @@ impl Export<Tch> for tch::Tensor {
 /// By reference: the caller keeps a handle that can write, so only memory that libtorch refuses to write is shared.
 impl Export<Tch> for &tch::Tensor {
     fn export(self) -> Result<Tensor, Error> {
-        let dense = Dense::new(self)?;
-        let flags = sharing(&dense, false).map_err(|reason| Error::CopyRequired { framework: NAME, reason })?;
-        Ok(own(&dense, flags, false))
+        share(self, false)
     }
 
     fn export_copy(&self) -> Result<Tensor, Error> {
@@ -43,7 +39,7 @@ impl Export<Tch> for &tch::Tensor {
 
 impl Export<Tch> for ReadOnly<tch::Tensor> {
     fn export(self) -> Result<Tensor, Error> {
-        (&*self).export()
+        share(&self, true)
     }
 
     fn export_copy(&self) -> Result<Tensor, Error> {
@@ -51,7 +47,7 @@ impl Export<Tch> for ReadOnly<tch::Tensor> {
     }
 
     fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
-        describe(self, false, read)
+        describe(self, true, read)
     }
 }
 
@@ -71,6 +67,12 @@ pub unsafe fn export_shared(tensor: &tch::Tensor) -> Result<Tensor, Error> {
         return Err(Error::CopyRequired { framework: NAME, reason: Reason::Lazy });
     }
     Ok(own(&dense, Flags::READ_ONLY, true))
+}
+
+fn share(tensor: &tch::Tensor, by_value: bool) -> Result<Tensor, Error> {
+    let dense = Dense::new(tensor)?;
+    let flags = sharing(&dense, by_value).map_err(|reason| Error::CopyRequired { framework: NAME, reason })?;
+    Ok(own(&dense, flags, false))
 }
 
 /// The flags to share with, or why the tensor cannot be shared. `by_value` says that the tensor itself is given up.

@@ -21,7 +21,7 @@ impl Import<Tch> for tch::Tensor {
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
-        copy(tensor)
+        copy(tensor, false)
     }
 }
 
@@ -39,8 +39,8 @@ impl Import<Tch> for ReadOnly<tch::Tensor> {
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
-        // SAFETY: the memory is a copy that nobody shares.
-        copy(tensor).map(|tensor| unsafe { Self::new(tensor) })
+        // SAFETY: sealed as above, although nobody shares the copy: a `ReadOnly` behaves the same however it was made.
+        copy(tensor, true).map(|tensor| unsafe { Self::new(tensor) })
     }
 }
 
@@ -93,14 +93,14 @@ fn share(tensor: Tensor, sealed: bool) -> Result<tch::Tensor, Error> {
     shim::import(tensor, &strides, &target, sealed)
 }
 
-fn copy(tensor: &TensorRef<'_>) -> Result<tch::Tensor, Error> {
+fn copy(tensor: &TensorRef<'_>, sealed: bool) -> Result<tch::Tensor, Error> {
     let (target, _) = target(tensor)?;
     if target.device == tch::Device::Cpu {
-        return share(tensor.to_contiguous()?, false);
+        return share(tensor.to_contiguous()?, sealed);
     }
     if is_reversed(tensor) {
         return Err(Error::Unsupported { framework: NAME, what: "negative strides on a GPU" });
     }
     // SAFETY: a `TensorRef` is readable on its device; its strides are not negative.
-    unsafe { shim::clone(tensor, &strides(tensor), &target) }
+    unsafe { shim::clone(tensor, &strides(tensor), &target, sealed) }
 }

@@ -19,8 +19,6 @@ pub(crate) struct Info {
     ndim: i64,
     storage_data: *const c_void,
     storage_bytes: usize,
-    tensor_uses: usize,
-    storage_uses: usize,
     scalar_type: i32,
     device_type: i32,
     device_index: i32,
@@ -36,6 +34,7 @@ const ZERO_TENSOR: u32 = 32;
 const REQUIRES_GRAD: u32 = 64;
 const NO_STORAGE: u32 = 128;
 const SEALED: u32 = 256;
+const UNIQUE: u32 = 512;
 
 #[cfg_attr(not(feature = "doc-only"), link(name = "dlbridge_tch_shim", kind = "static"))]
 unsafe extern "C" {
@@ -64,6 +63,7 @@ unsafe extern "C" {
         scalar_type: i32,
         device_type: i32,
         device_index: i32,
+        sealed: bool,
         out: *mut *mut C_tensor,
         error: *mut *mut c_char,
     ) -> bool;
@@ -160,7 +160,7 @@ impl<'a> Dense<'a> {
 
     /// No other tensor, view or autograd graph refers to it.
     pub(crate) fn is_unique(&self) -> bool {
-        self.info.tensor_uses == 1 && self.info.storage_uses == 1
+        self.info.flags & UNIQUE != 0
     }
 
     pub(crate) fn descriptor(&self, flags: Flags) -> Result<Descriptor<'a>, Error> {
@@ -273,7 +273,12 @@ pub(crate) fn import(tensor: Tensor, strides: &[i64], target: &Target, sealed: b
 ///
 /// # Safety
 /// The memory is readable on `target.device`; strides are not negative.
-pub(crate) unsafe fn clone(tensor: &Descriptor<'_>, strides: &[i64], target: &Target) -> Result<tch::Tensor, Error> {
+pub(crate) unsafe fn clone(
+    tensor: &Descriptor<'_>,
+    strides: &[i64],
+    target: &Target,
+    sealed: bool,
+) -> Result<tch::Tensor, Error> {
     let mut out = ptr::null_mut();
     let (device_type, device_index) = target.device();
     // SAFETY: checked numbers that outlive the call; the caller's promise for the memory.
@@ -286,6 +291,7 @@ pub(crate) unsafe fn clone(tensor: &Descriptor<'_>, strides: &[i64], target: &Ta
             target.scalar_type,
             device_type,
             device_index,
+            sealed,
             &mut out,
             error,
         )

@@ -1,0 +1,13 @@
+//! What the tests share: samples with a reference model, raw C producers, and one [`Peer`] per framework type.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`sample`] | element types, layouts as sequences of operations, and what their elements must be |
+//! | [`raw`] | producers in C's terms, of both ABIs, hostile ones included, that count their deleter's calls |
+//! | [`peer`] | the view that the matrix has of a framework, and one implementation each |
+//! | [`trial`] | one square of the matrix, and how it is judged |
+
+pub mod peer;
+pub mod raw;
+pub mod sample;
+pub mod trial;

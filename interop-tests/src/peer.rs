@@ -1,0 +1,224 @@
+//! The view that the matrix has of a framework type: how to make a tensor of it, how to import one, and what it
+//! promises.
+
+mod buffers;
+#[cfg(feature = "candle")]
+mod candle;
+mod raw;
+#[cfg(feature = "ndarray")]
+mod rust_ndarray;
+#[cfg(feature = "tch")]
+mod torch;
+
+use std::any::Any;
+
+use dlbridge::{Bridge, CopyPolicy, Error, Export, Import, Reason, Route, Tensor};
+
+use crate::raw::Calls;
+use crate::sample::{Sample, Strided};
+
+/// A framework type under test.
+pub trait Peer: Sync {
+    /// For the trial's name.
+    fn name(&self) -> &'static str;
+
+    /// A tensor of this type with the sample's elements and layout, exported; `None` if the framework has no such type
+    /// or layout, or if this is a target only.
+    fn make(&self, sample: &Sample) -> Option<Made>;
+
+    /// What importing a tensor promises; `None` if this is a source only.
+    fn promise(&self, facts: &Facts) -> Option<Promise>;
+
+    /// What the library says that it would do.
+    fn route(&self, tensor: &Tensor) -> Route;
+
+    /// Imports, and reads everything back.
+    ///
+    /// # Errors
+    /// Those of the import.
+    fn import(&self, tensor: Tensor, policy: CopyPolicy) -> Result<Arrived, Error>;
+}
+
+/// Every peer of this build.
+pub static PEERS: &[&dyn Peer] = &[
+    &raw::Raw(crate::raw::Abi::Versioned),
+    &raw::Raw(crate::raw::Abi::Legacy),
+    &buffers::RustVec,
+    #[cfg(feature = "ndarray")]
+    &rust_ndarray::Owning,
+    #[cfg(feature = "ndarray")]
+    &rust_ndarray::Shared,
+    #[cfg(feature = "ndarray")]
+    &rust_ndarray::Foreign,
+    #[cfg(feature = "candle")]
+    &candle::Candle,
+    #[cfg(feature = "tch")]
+    &torch::Plain,
+    #[cfg(feature = "tch")]
+    &torch::Sealed,
+];
+
+/// An exported tensor of a framework.
+pub struct Made {
+    /// What was exported.
+    pub tensor: Tensor,
+    /// Where the framework says that the first element is.
+    pub data: *const u8,
+    /// Whether the memory must not be written.
+    pub read_only: bool,
+    /// What owns the memory on the Rust side.
+    pub owner: Owner,
+    /// The deleter's counter, where the producer has one.
+    pub calls: Option<Calls>,
+    /// What the framework itself keeps.
+    pub keep: Box<dyn Any>,
+}
+
+/// Who can take a tensor's memory back without a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// `Vec<T>`.
+    Vec,
+    /// `ndarray::Array`, not in standard order.
+    Array,
+    /// `ndarray::ArcArray` with several handles.
+    ArcArray,
+    /// A candle tensor.
+    Candle,
+    /// Nobody in Rust.
+    Foreign,
+}
+
+/// What a promise depends on.
+#[derive(Debug)]
+pub struct Facts {
+    /// The element type and the layout.
+    pub sample: Sample,
+    /// The layout in numbers.
+    pub strided: Strided,
+    /// Whether the memory must not be written.
+    pub read_only: bool,
+    /// What owns the memory.
+    pub owner: Owner,
+}
+
+/// What an import does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// Shares the memory.
+    Share,
+    /// Copies, for this reason.
+    Copy(Reason),
+    /// Refuses with this error.
+    Refuse(Error),
+}
+
+/// An imported tensor, read back.
+pub struct Arrived {
+    /// Why it was copied, if it was.
+    pub copied: Option<Reason>,
+    /// Where the framework says that the first element is.
+    pub data: *const u8,
+    /// The elements in row-major order.
+    pub bytes: Vec<u8>,
+    /// The shape, as exported again.
+    pub shape: Vec<i64>,
+}
+
+/// Imports a tensor as a `Dst`, asks it where its elements are, and exports it again to read them.
+fn arrive<Dst, In, Out>(
+    tensor: Tensor,
+    policy: CopyPolicy,
+    data: impl FnOnce(&Dst) -> *const u8,
+) -> Result<Arrived, Error>
+where
+    Dst: Import<In> + Export<Out>,
+{
+    let arrived = tensor.convert_with::<Dst>(policy)?;
+    let (data, copied) = (data(&arrived.value), arrived.copied);
+    let back: Tensor = arrived.value.share()?;
+    Ok(Arrived { copied, data, bytes: back.view().to_bytes()?, shape: back.shape().to_vec() })
+}
+
+/// Calls `$body` with `$T` bound to the Rust type of `$dtype`, or gives `$otherwise`.
+macro_rules! by_element {
+    ($dtype:expr, $T:ident => $body:expr, _ => $otherwise:expr) => {
+        match $dtype {
+            d if d == <bool as dlbridge::Element>::DTYPE => {
+                type $T = bool;
+                $body
+            }
+            d if d == <i8 as dlbridge::Element>::DTYPE => {
+                type $T = i8;
+                $body
+            }
+            d if d == <i16 as dlbridge::Element>::DTYPE => {
+                type $T = i16;
+                $body
+            }
+            d if d == <i32 as dlbridge::Element>::DTYPE => {
+                type $T = i32;
+                $body
+            }
+            d if d == <i64 as dlbridge::Element>::DTYPE => {
+                type $T = i64;
+                $body
+            }
+            d if d == <u8 as dlbridge::Element>::DTYPE => {
+                type $T = u8;
+                $body
+            }
+            d if d == <u16 as dlbridge::Element>::DTYPE => {
+                type $T = u16;
+                $body
+            }
+            d if d == <u32 as dlbridge::Element>::DTYPE => {
+                type $T = u32;
+                $body
+            }
+            d if d == <u64 as dlbridge::Element>::DTYPE => {
+                type $T = u64;
+                $body
+            }
+            d if d == <half::f16 as dlbridge::Element>::DTYPE => {
+                type $T = half::f16;
+                $body
+            }
+            d if d == <half::bf16 as dlbridge::Element>::DTYPE => {
+                type $T = half::bf16;
+                $body
+            }
+            d if d == <f32 as dlbridge::Element>::DTYPE => {
+                type $T = f32;
+                $body
+            }
+            d if d == <f64 as dlbridge::Element>::DTYPE => {
+                type $T = f64;
+                $body
+            }
+            d if d == <num_complex::Complex<f32> as dlbridge::Element>::DTYPE => {
+                type $T = num_complex::Complex<f32>;
+                $body
+            }
+            d if d == <num_complex::Complex<f64> as dlbridge::Element>::DTYPE => {
+                type $T = num_complex::Complex<f64>;
+                $body
+            }
+            d if d == <num_complex::Complex<half::f16> as dlbridge::Element>::DTYPE => {
+                type $T = num_complex::Complex<half::f16>;
+                $body
+            }
+            _ => $otherwise,
+        }
+    };
+}
+use by_element;
+
+/// The bytes of a sample's base as elements of `T`, which the caller has chosen by the sample's dtype.
+fn base_elements<T: dlbridge::Element>(sample: &Sample) -> Vec<T> {
+    let (bytes, shape) = (sample.base_bytes(), sample.layout.base);
+    let shape: Vec<i64> = shape.iter().map(|length| *length as i64).collect();
+    // SAFETY: a well-formed producer over its own memory, which nobody else uses.
+    let tensor = unsafe { crate::raw::Producer::new(sample.dtype, &shape, &bytes).import(crate::raw::Abi::Versioned) };
+    tensor.and_then(|tensor| tensor.to_vec()).expect("a well-formed tensor of `T`")
+}

@@ -1,0 +1,46 @@
+//! `Vec<T>`: one-dimensional as a source, row-major elements of any shape as a target.
+
+use dlbridge::{Bridge, CopyPolicy, Error, Reason, Route, Tensor};
+
+use super::{Arrived, Facts, Made, Owner, Peer, Promise, base_elements, by_element};
+use crate::sample::Sample;
+
+pub(super) struct RustVec;
+
+impl Peer for RustVec {
+    fn name(&self) -> &'static str {
+        "vec"
+    }
+
+    fn make(&self, sample: &Sample) -> Option<Made> {
+        if !sample.layout.ops.is_empty() {
+            return None;
+        }
+        by_element!(sample.dtype, T => {
+            let elements = base_elements::<T>(sample);
+            let data = elements.as_ptr().cast();
+            let tensor = Tensor::new(elements, sample.layout.base).map_err(Error::from).expect("the right length");
+            Some(Made { tensor, data, read_only: false, owner: Owner::Vec, calls: None, keep: Box::new(()) })
+        }, _ => None)
+    }
+
+    fn promise(&self, facts: &Facts) -> Option<Promise> {
+        by_element!(facts.sample.dtype, _T => Some(()), _ => None)?;
+        Some(match facts.owner {
+            Owner::Vec => Promise::Share,
+            _ => Promise::Copy(Reason::ForeignMemory),
+        })
+    }
+
+    fn route(&self, tensor: &Tensor) -> Route {
+        by_element!(tensor.dtype(), T => tensor.route::<Vec<T>>(), _ => unreachable!("no promise"))
+    }
+
+    fn import(&self, tensor: Tensor, policy: CopyPolicy) -> Result<Arrived, Error> {
+        let shape = tensor.shape().to_vec();
+        by_element!(tensor.dtype(), T => {
+            let arrived = super::arrive(tensor, policy, |vec: &Vec<T>| vec.as_ptr().cast())?;
+            Ok(Arrived { shape, ..arrived })
+        }, _ => unreachable!("no promise"))
+    }
+}

@@ -1,0 +1,187 @@
+//! Producers in C's terms: managed tensors of both ABIs, well-formed or hostile, that count their deleter's calls.
+
+use std::ffi::c_void;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use dlbridge::sys::{
+    DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION,
+    DLPackVersion, DLTensor, kDLCPU,
+};
+use dlbridge::{DataType, Device, Error, Tensor};
+
+/// Counts the calls of one producer's deleter.
+#[derive(Clone, Debug, Default)]
+pub struct Calls(Arc<AtomicUsize>);
+
+impl Calls {
+    /// How often the deleter has run.
+    pub fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// Which of the two ABIs a producer speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Abi {
+    /// `DLManagedTensor`.
+    Legacy,
+    /// `DLManagedTensorVersioned`.
+    Versioned,
+}
+
+/// Both ABIs.
+pub const ABIS: [Abi; 2] = [Abi::Legacy, Abi::Versioned];
+
+/// A producer to be filled in, field by field, right or wrong.
+#[derive(Debug)]
+pub struct Producer {
+    /// The tensor; its pointers are set by [`Producer::shape`] and the like, or by hand.
+    pub tensor: DLTensor,
+    /// The version, for the versioned ABI.
+    pub version: DLPackVersion,
+    /// The flags, for the versioned ABI.
+    pub flags: u64,
+    /// Whether there is a deleter.
+    pub has_deleter: bool,
+    calls: Calls,
+    // What the tensor's pointers point to. The memory is aligned to 64 bytes.
+    memory: Vec<[u128; 4]>,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+}
+
+impl Producer {
+    /// A well-formed row-major CPU tensor over a copy of `bytes`.
+    pub fn new(dtype: DataType, shape: &[i64], bytes: &[u8]) -> Self {
+        let mut memory = vec![[0u128; 4]; bytes.len().div_ceil(64) + 1];
+        let data = memory.as_mut_ptr().cast::<u8>();
+        // SAFETY: the memory is at least as long as `bytes`.
+        unsafe { data.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        let tensor = DLTensor {
+            data: data.cast(),
+            device: DLDevice { device_type: kDLCPU, device_id: 0 },
+            ndim: 0,
+            dtype: DLDataType::from(dtype),
+            shape: ptr::null_mut(),
+            strides: ptr::null_mut(),
+            byte_offset: 0,
+        };
+        let version = DLPackVersion { major: DLPACK_MAJOR_VERSION, minor: DLPACK_MINOR_VERSION };
+        let (calls, flags) = (Calls::default(), 0);
+        let producer =
+            Self { tensor, version, flags, has_deleter: true, calls, memory, shape: Vec::new(), strides: Vec::new() };
+        producer.shape(shape)
+    }
+
+    /// A row-major tensor of floats.
+    pub fn f32(shape: &[i64], elements: &[f32]) -> Self {
+        let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_ne_bytes()).collect();
+        Self::new(DataType::FLOAT32, shape, &bytes)
+    }
+
+    /// Other lengths.
+    #[must_use]
+    pub fn shape(mut self, shape: &[i64]) -> Self {
+        self.shape = shape.to_vec();
+        self.tensor.ndim = shape.len() as i32;
+        self.tensor.shape = if shape.is_empty() { ptr::null_mut() } else { self.shape.as_mut_ptr() };
+        self
+    }
+
+    /// Explicit strides, in elements.
+    #[must_use]
+    pub fn strides(mut self, strides: &[i64]) -> Self {
+        self.strides = strides.to_vec();
+        self.tensor.strides = if strides.is_empty() { ptr::null_mut() } else { self.strides.as_mut_ptr() };
+        self
+    }
+
+    /// A device, as a label only: the memory stays where it is.
+    #[must_use]
+    pub fn device(mut self, device: Device) -> Self {
+        self.tensor.device = device.into();
+        self
+    }
+
+    /// Flags.
+    #[must_use]
+    pub fn flags(mut self, flags: u64) -> Self {
+        self.flags = flags;
+        self
+    }
+
+    /// Any other change.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    /// The address of the first element, as the fields say.
+    pub fn first(&self) -> *const u8 {
+        self.tensor.data.cast::<u8>().cast_const().wrapping_add(self.tensor.byte_offset as usize)
+    }
+
+    /// The producer's memory.
+    pub fn memory(&self) -> *const u8 {
+        self.memory.as_ptr().cast()
+    }
+
+    /// The counter of this producer's deleter.
+    pub fn calls(&self) -> Calls {
+        self.calls.clone()
+    }
+
+    /// Hands the tensor over through an ABI.
+    ///
+    /// # Safety
+    /// Whatever the fields claim of the memory is true, as far as the consumer accepts them.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::from_raw`] and [`Tensor::from_legacy_raw`].
+    pub unsafe fn import(self, abi: Abi) -> Result<Tensor, Error> {
+        match abi {
+            // SAFETY: made here; the caller's promise.
+            Abi::Versioned => unsafe { Tensor::from_raw(self.into_versioned()) },
+            // SAFETY: made here; the caller's promise.
+            Abi::Legacy => unsafe { Tensor::from_legacy_raw(self.into_legacy()) },
+        }
+    }
+
+    /// As a raw versioned tensor.
+    pub fn into_versioned(self) -> NonNull<DLManagedTensorVersioned> {
+        let (version, flags, dl_tensor) = (self.version, self.flags, self.tensor);
+        let deleter: unsafe extern "C" fn(*mut DLManagedTensorVersioned) = delete_versioned;
+        let deleter = self.has_deleter.then_some(deleter);
+        let manager_ctx = Box::into_raw(Box::new(self)).cast();
+        NonNull::from(Box::leak(Box::new(DLManagedTensorVersioned { version, manager_ctx, deleter, flags, dl_tensor })))
+    }
+
+    /// As a raw legacy tensor.
+    pub fn into_legacy(self) -> NonNull<DLManagedTensor> {
+        let dl_tensor = self.tensor;
+        let deleter: unsafe extern "C" fn(*mut DLManagedTensor) = delete_legacy;
+        let deleter = self.has_deleter.then_some(deleter);
+        let manager_ctx = Box::into_raw(Box::new(self)).cast();
+        NonNull::from(Box::leak(Box::new(DLManagedTensor { dl_tensor, manager_ctx, deleter })))
+    }
+}
+
+fn release(manager_ctx: *mut c_void) {
+    // SAFETY: the producer that `into_versioned` or `into_legacy` leaked; a second call would be a fault of the
+    // library under test, and is what the counter and the address sanitizer are for.
+    let producer = unsafe { Box::from_raw(manager_ctx.cast::<Producer>()) };
+    producer.calls.0.fetch_add(1, Ordering::SeqCst);
+}
+
+unsafe extern "C" fn delete_versioned(managed: *mut DLManagedTensorVersioned) {
+    // SAFETY: the struct that `into_versioned` leaked.
+    release(unsafe { Box::from_raw(managed) }.manager_ctx);
+}
+
+unsafe extern "C" fn delete_legacy(managed: *mut DLManagedTensor) {
+    // SAFETY: the struct that `into_legacy` leaked.
+    release(unsafe { Box::from_raw(managed) }.manager_ctx);
+}

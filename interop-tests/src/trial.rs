@@ -1,0 +1,128 @@
+//! One square of the matrix: a sample, a source, a target.
+
+use std::fmt;
+
+use dlbridge::{CopyPolicy, DataType, Error, Reason, Route};
+use libtest_mimic::{Failed, Trial};
+
+use crate::peer::{Arrived, Facts, Made, PEERS, Peer, Promise};
+use crate::sample::{LAYOUTS, Sample};
+
+/// A sample on its way from one framework type to another.
+#[derive(Clone, Copy)]
+pub struct Cell {
+    sample: Sample,
+    source: &'static dyn Peer,
+    target: &'static dyn Peer,
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sample, source, target } = self;
+        write!(f, "{}/{}/{}->{}", sample.dtype, sample.layout.name, source.name(), target.name())
+    }
+}
+
+/// Every square whose source has the type and the layout, and whose target has something to promise for it.
+pub fn cells() -> Vec<Cell> {
+    let samples = DataType::ALL.iter().flat_map(|dtype| LAYOUTS.iter().map(|layout| Sample { dtype: *dtype, layout }));
+    let mut cells = Vec::new();
+    for sample in samples {
+        for source in PEERS {
+            let Some(made) = source.make(&sample) else { continue };
+            let facts = facts(sample, &made);
+            let targets = PEERS.iter().filter(|target| target.promise(&facts).is_some());
+            cells.extend(targets.map(|target| Cell { sample, source: *source, target: *target }));
+        }
+    }
+    cells
+}
+
+fn facts(sample: Sample, made: &Made) -> Facts {
+    Facts { sample, strided: sample.strided(), read_only: made.read_only, owner: made.owner }
+}
+
+macro_rules! ensure {
+    ($left:expr, $right:expr, $what:literal) => {
+        let (left, right) = (&$left, &$right);
+        if left != right {
+            return Err(format!("{}: found {left:?}, expected {right:?}", $what).into());
+        }
+    };
+}
+
+impl Cell {
+    /// The square as a test with a name to filter by.
+    pub fn into_trial(self) -> Trial {
+        Trial::test(self.to_string(), move || {
+            self.leaves_intact()?;
+            [CopyPolicy::Never, CopyPolicy::IfNeeded, CopyPolicy::Always].into_iter().try_for_each(|it| self.judge(it))
+        })
+    }
+
+    fn make(&self) -> Made {
+        self.source.make(&self.sample).expect("made before, when the square was listed")
+    }
+
+    /// The export says what the framework says, and gives the elements that the model says.
+    fn leaves_intact(&self) -> Result<(), Failed> {
+        let made = self.make();
+        let strided = self.sample.strided();
+        ensure!(made.tensor.dtype(), self.sample.dtype, "dtype");
+        let shape: Vec<i64> = strided.shape.iter().map(|length| *length as i64).collect();
+        ensure!(made.tensor.shape(), &shape[..], "shape");
+        if !shape.contains(&0) {
+            ensure!(made.tensor.data(), made.data, "address of the first element");
+            let walked = |axis: &usize| shape[*axis] > 1;
+            let strides = made.tensor.strides().to_vec();
+            let found: Vec<i64> = (0..shape.len()).filter(walked).map(|axis| strides[axis]).collect();
+            let expected: Vec<i64> = (0..shape.len()).filter(walked).map(|axis| strided.strides[axis]).collect();
+            ensure!(found, expected, "strides of axes longer than 1");
+        }
+        ensure!(made.tensor.flags().is_read_only(), made.read_only, "read-only flag");
+        ensure!(made.tensor.view().to_bytes().map_err(Failed::from)?, self.sample.expected_bytes(), "elements");
+        Ok(())
+    }
+
+    /// The import does what the target promises, and says so before and after.
+    fn judge(&self, policy: CopyPolicy) -> Result<(), Failed> {
+        let made = self.make();
+        let promise = self.target.promise(&facts(self.sample, &made)).expect("listed with a promise");
+        let announced = match promise.clone() {
+            Promise::Share => Route::Shared,
+            Promise::Copy(reason) => Route::Copied(reason),
+            Promise::Refuse(error) => Route::Impossible(error),
+        };
+        ensure!(self.target.route(&made.tensor), announced, "route");
+        let (data, calls, keep) = (made.data, made.calls, made.keep);
+        let outcome = self.target.import(made.tensor, policy);
+        match (promise, policy) {
+            (Promise::Refuse(error), _) => {
+                ensure!(outcome.err(), Some(error), "error");
+            }
+            (Promise::Copy(reason), CopyPolicy::Never) => {
+                let Some(Error::CopyRequired { reason: found, .. }) = outcome.err() else {
+                    return Err("sharing was not refused".into());
+                };
+                ensure!(found, reason, "reason");
+            }
+            (Promise::Copy(reason), CopyPolicy::IfNeeded) => self.check(outcome?, data, Some(reason))?,
+            (_, CopyPolicy::Always) => self.check(outcome?, data, Some(Reason::Requested))?,
+            (Promise::Share, _) => self.check(outcome?, data, None)?,
+        }
+        drop(keep);
+        ensure!(calls.map_or(1, |calls| calls.count()), 1, "calls of the deleter");
+        Ok(())
+    }
+
+    fn check(&self, arrived: Arrived, source: *const u8, copied: Option<Reason>) -> Result<(), Failed> {
+        let shape: Vec<i64> = self.sample.strided().shape.iter().map(|length| *length as i64).collect();
+        ensure!(arrived.copied, copied, "copy");
+        ensure!(arrived.shape, shape, "shape");
+        ensure!(arrived.bytes, self.sample.expected_bytes(), "elements");
+        if !shape.contains(&0) {
+            ensure!(arrived.data == source, copied.is_none(), "same memory");
+        }
+        Ok(())
+    }
+}
