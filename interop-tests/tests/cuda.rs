@@ -1,0 +1,109 @@
+//! What needs a GPU: written for one, run where one is, and *ignored with its reason* where none is.
+//!
+//! `DLBRIDGE_REQUIRE=cuda` turns the absence of a GPU into a failure.
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let trials = TRIALS.iter().map(|(name, test)| {
+        Trial::ignorable_test(format!("cuda/{name}"), move || match probe() {
+            Ok(()) => test().map(|()| Completion::Completed),
+            Err(reason) => absent(reason),
+        })
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+fn absent(reason: &str) -> Result<Completion, Failed> {
+    let required = std::env::var("DLBRIDGE_REQUIRE").unwrap_or_default();
+    if required.split(',').any(|device| device == "cuda") {
+        return Err(format!("DLBRIDGE_REQUIRE={required}, but {reason}").into());
+    }
+    Ok(Completion::ignored_with(reason))
+}
+
+type Test = fn() -> Result<(), Failed>;
+
+#[cfg(not(feature = "tch"))]
+static TRIALS: &[(&str, Test)] = &[("tch", || Ok(()))];
+
+#[cfg(not(feature = "tch"))]
+fn probe() -> Result<(), &'static str> {
+    Err("built without the feature `tch`, the only framework here that uses GPUs")
+}
+
+#[cfg(feature = "tch")]
+static TRIALS: &[(&str, Test)] = &[
+    ("tch_round_trip", torch::round_trip),
+    ("tch_read_only", torch::read_only),
+    ("tch_to_host", torch::to_host),
+    ("candle_refuses", torch::candle_refuses),
+];
+
+#[cfg(feature = "tch")]
+use torch::probe;
+
+#[cfg(feature = "tch")]
+mod torch {
+    use dlbridge::candle::candle_core::Tensor as Candle;
+    use dlbridge::tch::{data_ptr, tch};
+    use dlbridge::{Bridge, CopyPolicy, Device, Error, Flags, ReadOnly, Reason, Tensor};
+    use libtest_mimic::Failed;
+    use tch::{Cuda, Kind, Tensor as Torch};
+
+    pub(crate) fn probe() -> Result<(), &'static str> {
+        match Cuda::device_count() {
+            0 => Err("libtorch finds no CUDA device"),
+            _ => Ok(()),
+        }
+    }
+
+    /// The last device, so that an index that is lost shows where there are several.
+    fn sample() -> (Torch, Device) {
+        let index = Cuda::device_count() - 1;
+        let torch = Torch::arange(6, (Kind::Float, tch::Device::Cuda(index as usize))).reshape([2, 3]);
+        Cuda::synchronize(index);
+        (torch, Device::cuda(index as i32))
+    }
+
+    pub(crate) fn round_trip() -> Result<(), Failed> {
+        let (torch, device) = sample();
+        let data = data_ptr(&torch)?;
+        let tensor: Tensor = torch.share()?;
+        assert_eq!((tensor.device(), tensor.data(), tensor.flags()), (device, data, Flags::empty()));
+        assert_eq!(tensor.as_slice::<f32>(), Err(Error::NotOnHost { device }));
+        let back: Torch = tensor.share()?;
+        assert_eq!(data_ptr(&back)?, data);
+        assert_eq!(back.sum(Kind::Float).double_value(&[]), 15.);
+        Ok(())
+    }
+
+    pub(crate) fn read_only() -> Result<(), Failed> {
+        let (torch, _) = sample();
+        let tensor = torch.share::<Tensor>()?.into_read_only();
+        let copied = tensor.convert_with::<Torch>(CopyPolicy::IfNeeded)?;
+        assert_eq!(copied.copied, Some(Reason::ReadOnly));
+        assert_eq!(copied.value.sum(Kind::Float).double_value(&[]), 15.);
+        let sealed: ReadOnly<Torch> = copied.value.share::<Tensor>()?.into_read_only().share()?;
+        assert!(sealed.shallow_clone().f_fill_(1.).is_err());
+        Ok(())
+    }
+
+    pub(crate) fn to_host() -> Result<(), Failed> {
+        let (torch, _) = sample();
+        let kept = torch.shallow_clone();
+        let elements: Vec<f32> = torch.convert()?;
+        assert_eq!(elements, [0., 1., 2., 3., 4., 5.]);
+        drop(kept);
+        Ok(())
+    }
+
+    pub(crate) fn candle_refuses() -> Result<(), Failed> {
+        let (torch, device) = sample();
+        assert_eq!(torch.convert::<Candle>().err(), Some(Error::UnsupportedDevice { framework: "candle", device }));
+        Ok(())
+    }
+}
