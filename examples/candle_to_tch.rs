@@ -1,7 +1,7 @@
 //! The main job: tensors that candle loaded, used by libtorch without a copy, and the result back.
 //!
 //! ```text
-//! adapters/tch/libtorch.sh cargo run --release --example candle_to_tch --features ndarray,candle,tch [FILE]
+//! adapters/tch/libtorch.sh cargo run --example candle_to_tch --features ndarray,candle,tch [FILE]
 //! ```
 //!
 //! `FILE` is a safetensors file; every tensor in it is shared with libtorch. Without one, the example writes a small

@@ -8,8 +8,8 @@ fn main() {
     for variable in ["LIBTORCH_INCLUDE", "LIBTORCH_CXX11_ABI"] {
         println!("cargo:rerun-if-env-changed={variable}");
     }
-    if env::var_os("CARGO_FEATURE_DOC_ONLY").is_some() {
-        return;
+    if env::var_os("DOCS_RS").is_some() {
+        return; // Documentation needs no shim, and there is no libtorch.
     }
     // torch-sys hands over the folder that it links from; the headers are beside it, in a libtorch folder, in a
     // Python package and in a system-wide installation alike.

@@ -36,7 +36,6 @@ const NO_STORAGE: u32 = 128;
 const SEALED: u32 = 256;
 const UNIQUE: u32 = 512;
 
-#[cfg_attr(not(feature = "doc-only"), link(name = "dlbridge_tch_shim", kind = "static"))]
 unsafe extern "C" {
     fn dlbridge_describe(tensor: *const C_tensor, info: *mut Info, error: *mut *mut c_char) -> bool;
     fn dlbridge_retain_storage(tensor: *const C_tensor, lock: bool) -> *mut c_void;

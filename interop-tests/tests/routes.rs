@@ -1,0 +1,176 @@
+//! The tables in the README are what happens: each is made anew from real tensors and compared.
+//!
+//! `DLBRIDGE_BLESS=1 cargo test -p interop-tests --all-features --test routes` writes them into the README.
+#![cfg(all(feature = "ndarray", feature = "candle", feature = "tch"))]
+
+use std::path::Path;
+
+use dlbridge::candle::candle_core::{DType, Device as CandleDevice, Tensor as Candle};
+use dlbridge::ndarray::Owned;
+use dlbridge::ndarray::ndarray::{ArcArray2, Array2, ArrayView2, Ix2};
+use dlbridge::tch::tch;
+use dlbridge::{
+    Bridge, CopyPolicy, DataType, Descriptor, Device, Exchange, Export, Flags, Import, ReadOnly, Route, Tensor,
+};
+use interop_tests::raw::{Abi, Producer};
+use tch::Tensor as Torch;
+
+fn array() -> Array2<f32> {
+    Array2::from_shape_fn((2, 3), |(row, column)| (3 * row + column) as f32)
+}
+
+fn candle() -> Candle {
+    Candle::arange(0f32, 6., &CandleDevice::Cpu).unwrap().reshape((2, 3)).unwrap()
+}
+
+fn torch() -> Torch {
+    Torch::arange(6, (tch::Kind::Float, tch::Device::Cpu)).reshape([2, 3])
+}
+
+fn foreign() -> Tensor {
+    let elements = [0., 1., 2., 3., 4., 5.];
+    // SAFETY: a well-formed producer over its own memory, which nobody else uses.
+    unsafe { Producer::f32(&[2, 3], &elements).import(Abi::Versioned) }.unwrap()
+}
+
+/// What happens to a tensor on its way to a `Dst`, tried out: the memory is the same, or it is not, or there is no way.
+fn outcome<Src, Dst, Out, In, Back>(make: impl Fn() -> Src) -> &'static str
+where
+    Src: Export<Out>,
+    Dst: Import<In> + Export<Back>,
+{
+    let address = |tensor: &Descriptor<'_>, _| tensor.data() as usize;
+    let back = |value: Dst| {
+        let tensor: Tensor = value.share().unwrap();
+        assert_eq!(tensor.to_vec::<f32>().unwrap(), [0., 1., 2., 3., 4., 5.]);
+        tensor.data() as usize
+    };
+    let route = make().route::<Dst>();
+    let source = make();
+    let data = source.describe(address).unwrap();
+    if let Ok(shared) = source.share::<Dst>() {
+        assert_eq!((back(shared), route), (data, Route::Shared));
+        return "shared";
+    }
+    let source = make();
+    let data = source.describe(address).unwrap();
+    match source.convert_with::<Dst>(CopyPolicy::IfNeeded) {
+        Ok(copied) => {
+            assert_eq!(Some(route), copied.copied.map(Route::Copied));
+            assert_ne!(back(copied.value), data);
+            "one copy"
+        }
+        Err(error) => {
+            assert_eq!(route, Route::Impossible(error));
+            "impossible"
+        }
+    }
+}
+
+macro_rules! rows {
+    ($($name:literal: $make:expr;)*) => {
+        vec![$(vec![
+            $name,
+            outcome::<_, Array2<f32>, _, _, _>($make),
+            outcome::<_, ArcArray2<f32>, _, _, _>($make),
+            outcome::<_, Owned<f32, Ix2>, _, _, _>($make),
+            outcome::<_, Candle, _, _, _>($make),
+            outcome::<_, Torch, _, _, _>($make),
+            outcome::<_, ReadOnly<Torch>, _, _, _>($make),
+        ]),*]
+    };
+}
+
+#[test]
+fn routes() {
+    let (kept_array, kept_torch, kept_source) = (array().into_shared(), torch(), array());
+    let view: ArrayView2<'_, f32> = kept_source.view();
+    let rows: Vec<Vec<&str>> = rows! {
+        "`ndarray::Array`, `Vec`": array;
+        "`ndarray::ArcArray`, held by others": || kept_array.clone();
+        "`ndarray::ArrayView`": || view;
+        "`ndarray::Owned`": || foreign().share::<Owned<f32, Ix2>>().unwrap();
+        "`candle::Tensor`": candle;
+        "`tch::Tensor`, the only handle": torch;
+        "`tch::Tensor`, held by others": || kept_torch.shallow_clone();
+        "`ReadOnly<tch::Tensor>`": || candle().share::<ReadOnly<Torch>>().unwrap();
+        "C, C++, Python (writable)": foreign;
+        "C, C++, Python (read-only)": || foreign().into_read_only();
+    };
+    let header = [
+        "from \\ to",
+        "`Array`",
+        "`ArcArray`",
+        "`Owned`, `ArrayView`",
+        "`candle::Tensor`",
+        "`tch::Tensor`",
+        "`ReadOnly<tch::Tensor>`",
+    ];
+    compare("routes", &markdown(&header, &rows));
+}
+
+#[test]
+fn dtypes() {
+    let memory = [0u128; 2];
+    let mut rows = Vec::new();
+    for dtype in DataType::ALL {
+        let tensor = Descriptor::new(memory.as_ptr().cast(), *dtype, Device::CPU, Flags::empty(), &[1], None).unwrap();
+        let torch = !matches!(Torch::plan(&tensor), Route::Impossible(_));
+        let kind = if dtype.exchange::<tch::Kind>().is_ok() { "yes" } else { "yes, without a `Kind`" };
+        rows.push(vec![
+            format!("`{dtype}`"),
+            if rust_has(*dtype) { "yes" } else { "–" }.to_owned(),
+            if dtype.exchange::<DType>().is_ok() { "yes" } else { "–" }.to_owned(),
+            if torch { kind } else { "–" }.to_owned(),
+        ]);
+    }
+    let rows: Vec<Vec<&str>> = rows.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
+    compare("dtypes", &markdown(&["dtype", "Rust, ndarray", "candle", "tch"], &rows));
+}
+
+/// Whether some Rust type reads this element type.
+fn rust_has(dtype: DataType) -> bool {
+    use dlbridge::Element as E;
+    use half::{bf16, f16};
+    use num_complex::Complex;
+    let rust = [
+        bool::DTYPE,
+        i8::DTYPE,
+        i16::DTYPE,
+        i32::DTYPE,
+        i64::DTYPE,
+        u8::DTYPE,
+        u16::DTYPE,
+        u32::DTYPE,
+        u64::DTYPE,
+        f16::DTYPE,
+        bf16::DTYPE,
+        f32::DTYPE,
+        f64::DTYPE,
+        <Complex<f16> as E>::DTYPE,
+        <Complex<f32> as E>::DTYPE,
+        <Complex<f64> as E>::DTYPE,
+    ];
+    rust.contains(&dtype)
+}
+
+fn markdown(header: &[&str], rows: &[Vec<&str>]) -> String {
+    let line = |cells: &[&str]| format!("| {} |\n", cells.join(" | "));
+    let rule = format!("|{}\n", "---|".repeat(header.len()));
+    [line(header), rule].into_iter().chain(rows.iter().map(|row| line(row))).collect()
+}
+
+/// The README has just this table between the markers of `name`.
+fn compare(name: &str, table: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+    let readme = std::fs::read_to_string(&path).unwrap();
+    let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
+    let start = readme.find(&begin).expect("the README has the marker") + begin.len();
+    let stop = readme.find(&end).expect("the README has the marker");
+    if std::env::var_os("DLBRIDGE_BLESS").is_some() {
+        let blessed = [&readme[..start], table, &readme[stop..]].concat();
+        std::fs::write(&path, blessed).unwrap();
+        return;
+    }
+    assert_eq!(&readme[start..stop], table, "the README's table `{name}` is stale; see the head of this file");
+}
