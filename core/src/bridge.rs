@@ -143,11 +143,13 @@ pub trait Bridge<Out, In>: Sized {
         }
         let requested = (policy == CopyPolicy::Always).then_some(Reason::Requested);
         match source {
-            // The source itself has to copy: into fresh memory of ours, which every adapter can take as it is.
+            // The source itself has to copy: into a vector, which every framework that holds vectors takes as it is,
+            // and every other shares.
             Some(reason) => {
                 let copy = self.export_copy()?;
                 drop(self);
-                Ok(Converted { value: Dst::import(copy)?, copied: requested.or(Some(reason)) })
+                let value = import(copy, CopyPolicy::IfNeeded)?.value;
+                Ok(Converted { value, copied: requested.or(Some(reason)) })
             }
             None => import(self.export()?, policy),
         }
@@ -192,12 +194,14 @@ pub trait Lend<'a, Via>: Sized {
 }
 
 impl<'a, Via> Lend<'a, Via> for TensorRef<'a> {
+    #[inline]
     fn lend<V: View<'a, Via>>(self) -> Result<V, Error> {
         V::view(self)
     }
 }
 
 impl<'a, Via> Lend<'a, Via> for &'a Tensor {
+    #[inline]
     fn lend<V: View<'a, Via>>(self) -> Result<V, Error> {
         V::view(self.view())
     }

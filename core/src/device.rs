@@ -158,7 +158,7 @@ impl FromStr for Device {
 fn parse_signed(digits: &str) -> Option<i32> {
     let unsigned = digits.strip_prefix('-').unwrap_or(digits);
     crate::dtype::parse_number::<u32>(unsigned)?;
-    digits.parse().ok()
+    digits.parse().ok().filter(|_| digits != "-0")
 }
 
 #[cfg(test)]
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!("cuda".parse(), Ok(Device::cuda(0)));
         assert_eq!("cuda:1".parse(), Ok(Device::cuda(1)));
         assert_eq!(Device::new(DeviceType(99), 2).to_string(), "device99:2");
-        for text in ["", "gpu", "cuda:", "cuda:x", "cuda:+1", "cuda:01", "cuda:1:2", "CPU", ":0"] {
+        for text in ["", "gpu", "cuda:", "cuda:x", "cuda:+1", "cuda:01", "cuda:1:2", "CPU", ":0", "cuda:-0"] {
             assert!(text.parse::<Device>().is_err(), "{text}");
         }
     }

@@ -1,6 +1,7 @@
 //! The type of an element, as data: what RFC #972 of the array API exchanges as `(code, bits, lanes)`.
 #![forbid(unsafe_code)]
 
+use alloc::string::ToString;
 use core::fmt;
 use core::str::FromStr;
 
@@ -184,9 +185,13 @@ impl DataType {
     ///
     /// With `padded`, every lane smaller than a byte takes one byte
     /// (`DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED`, DLPack 1.1).
+    #[inline]
     pub fn size_of(self, elements: usize, padded: bool) -> Option<usize> {
-        let bits = u128::from(self.stored_bits(padded)) * elements as u128;
-        usize::try_from(bits.div_ceil(8)).ok()
+        let bits = self.stored_bits(padded);
+        if bits % 8 == 0 {
+            return elements.checked_mul(bits as usize / 8);
+        }
+        usize::try_from((u128::from(bits) * elements as u128).div_ceil(8)).ok()
     }
 
     /// Bits from one element to the next.
@@ -234,7 +239,11 @@ impl FromStr for DataType {
             let (scalar, lanes) = name.rsplit_once('x')?;
             Some(parse_scalar(scalar)?.with_lanes(parse_number(lanes)?))
         };
-        parse_scalar(name).or_else(vector).ok_or_else(|| Error::UnknownName { what: "dtype", name: Excerpt::new(name) })
+        // Every type has one spelling: "code2_32" is no other name for "float32".
+        parse_scalar(name)
+            .or_else(vector)
+            .filter(|dtype| dtype.to_string() == name)
+            .ok_or_else(|| Error::UnknownName { what: "dtype", name: Excerpt::new(name) })
     }
 }
 
@@ -253,7 +262,7 @@ fn parse_scalar(name: &str) -> Option<DataType> {
     })
 }
 
-/// Decimal digits only, without a sign or leading zeros, so that every value has one spelling.
+/// Decimal digits only, without a sign or leading zeros.
 pub(crate) fn parse_number<N: FromStr>(digits: &str) -> Option<N> {
     let canonical = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
     if canonical {
@@ -266,7 +275,6 @@ pub(crate) fn parse_number<N: FromStr>(digits: &str) -> Option<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::string::ToString;
 
     #[test]
     fn every_code_and_width_survives_its_name() {
@@ -306,9 +314,21 @@ mod tests {
 
     #[test]
     fn other_strings_are_refused_and_named() {
-        for name in
-            ["", "float", "f32", "float032", "float+32", "float300", "float32x", "x4", "bool8", "Float32", "int8 "]
-        {
+        for name in [
+            "code2_32",
+            "float32x1",
+            "",
+            "float",
+            "f32",
+            "float032",
+            "float+32",
+            "float300",
+            "float32x",
+            "x4",
+            "bool8",
+            "Float32",
+            "int8 ",
+        ] {
             let error = name.parse::<DataType>().unwrap_err();
             assert_eq!(error, Error::UnknownName { what: "dtype", name: Excerpt::new(name) });
         }

@@ -2,12 +2,16 @@
 
 use crate::DataType;
 
-/// A Rust type that a tensor can be read as.
-///
-/// # Safety
-/// 1. `DTYPE` describes the memory of `Self` exactly: its size is `DTYPE.itemsize()`, without padding bytes.
-/// 2. If `ANY_BITS`, every bit pattern is a valid value; otherwise every byte that is 0 or 1 is, and no other (`bool`).
-pub unsafe trait Element: Copy + Send + Sync + 'static {
+mod sealed {
+    /// # Safety
+    /// 1. `DTYPE` describes the memory of `Self` exactly: its size is `DTYPE.itemsize()`, without padding bytes.
+    /// 2. If `ANY_BITS`, every bit pattern is a valid value, and `DTYPE` is no boolean; otherwise `Self` is `bool`.
+    pub unsafe trait Number {}
+}
+
+/// A Rust type that a tensor can be read as. Sealed: `bool`, the integers and floats, with the feature `half` those of
+/// `half`, and with `complex` those of `num_complex`.
+pub trait Element: sealed::Number + Copy + Send + Sync + 'static {
     /// The element type in DLPack's terms.
     const DTYPE: DataType;
     /// Whether every bit pattern is a valid value. Where it is not, foreign memory is checked before it is read.
@@ -18,7 +22,8 @@ macro_rules! elements {
     ($($(#[$meta:meta])* $ty:ty => $dtype:ident;)*) => {$(
         // SAFETY: (1) a primitive or `repr(transparent)`/`repr(C)` number of just these bits, asserted below for the
         // size; (2) numbers are valid whatever their bits.
-        $(#[$meta])* unsafe impl Element for $ty {
+        $(#[$meta])* unsafe impl sealed::Number for $ty {}
+        $(#[$meta])* impl Element for $ty {
             const DTYPE: DataType = {
                 let dtype = DataType::$dtype;
                 assert!(matches!(dtype.itemsize(), Some(size) if size == size_of::<$ty>()));
@@ -48,8 +53,9 @@ elements! {
     #[cfg(all(feature = "complex", feature = "half"))] num_complex::Complex<half::f16> => COMPLEX32;
 }
 
-// SAFETY: (1) `bool` is one byte; (2) the language says that 0 and 1 are its only values.
-unsafe impl Element for bool {
+// SAFETY: (1) `bool` is one byte; (2) it is `bool`, whose only values are 0 and 1.
+unsafe impl sealed::Number for bool {}
+impl Element for bool {
     const DTYPE: DataType = DataType::BOOL;
     const ANY_BITS: bool = false;
 }
@@ -116,6 +122,11 @@ macro_rules! dispatch {
             #[cfg(feature = "complex")]
             d if d == <num_complex::Complex<f32> as Element>::DTYPE => {
                 type $T = num_complex::Complex<f32>;
+                $body
+            }
+            #[cfg(all(feature = "complex", feature = "half"))]
+            d if d == <num_complex::Complex<half::f16> as Element>::DTYPE => {
+                type $T = num_complex::Complex<half::f16>;
                 $body
             }
             #[cfg(feature = "complex")]

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::iter;
 use core::ops::{Deref, DerefMut};
+use core::slice;
 
 use crate::{DataType, Error};
 
@@ -20,6 +21,7 @@ pub struct Strides<'a> {
 }
 
 impl<'a> Strides<'a> {
+    #[inline]
     pub(crate) fn new(shape: &'a [i64], explicit: Option<&'a [i64]>) -> Self {
         Self { shape, explicit }
     }
@@ -30,21 +32,12 @@ impl<'a> Strides<'a> {
     }
 
     /// The strides, first axis first.
-    pub fn iter(self) -> impl ExactSizeIterator<Item = i64> + 'a {
-        let mut rest = row_major_step(self.shape);
-        let mut axis = 0;
-        iter::repeat_with(move || {
-            let stride = match self.explicit {
-                Some(strides) => strides[axis],
-                None => {
-                    rest /= self.shape[axis].max(1);
-                    rest
-                }
-            };
-            axis += 1;
-            stride
-        })
-        .take(self.shape.len())
+    #[inline]
+    pub fn iter(self) -> StridesIter<'a> {
+        match self.explicit {
+            Some(strides) => StridesIter(Walk::Explicit(strides.iter())),
+            None => StridesIter(Walk::RowMajor(self.shape.iter(), row_major_step(self.shape))),
+        }
     }
 
     /// The strides in a vector of their own.
@@ -53,7 +46,41 @@ impl<'a> Strides<'a> {
     }
 }
 
+/// The strides of a tensor, one by one.
+#[derive(Clone, Debug)]
+pub struct StridesIter<'a>(Walk<'a>);
+
+#[derive(Clone, Debug)]
+enum Walk<'a> {
+    Explicit(slice::Iter<'a, i64>),
+    /// The lengths, and the row-major stride of an axis in front of the next one.
+    RowMajor(slice::Iter<'a, i64>, i64),
+}
+
+impl Iterator for StridesIter<'_> {
+    type Item = i64;
+
+    #[inline]
+    fn next(&mut self) -> Option<i64> {
+        match &mut self.0 {
+            Walk::Explicit(strides) => strides.next().copied(),
+            Walk::RowMajor(lengths, step) => {
+                *step /= (*lengths.next()?).max(1);
+                Some(*step)
+            }
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let (Walk::Explicit(left) | Walk::RowMajor(left, _)) = &self.0;
+        left.size_hint()
+    }
+}
+
+impl ExactSizeIterator for StridesIter<'_> {}
+
 /// The product of all lengths, empty axes counted as 1: the row-major stride of an axis in front of the first.
+#[inline]
 fn row_major_step(shape: &[i64]) -> i64 {
     shape.iter().fold(1, |step: i64, length| step.saturating_mul((*length).max(1)))
 }
@@ -146,27 +173,31 @@ pub struct Extent {
 impl Extent {
     /// The number of elements from the lowest to the highest, both included.
     pub fn span(self) -> u64 {
-        self.highest.abs_diff(self.lowest) + 1
+        self.highest.abs_diff(self.lowest).saturating_add(1)
     }
 }
 
 /// Checks every number of a layout once, so that arithmetic on it cannot overflow afterwards.
 ///
-/// Gives the number of elements. After `Ok`, all lengths are 0 or more; the element count, the size in bytes and the
-/// extent in bytes fit an `isize`.
+/// Gives the number of elements. After `Ok`, there are at most `i32::MAX` axes and all lengths are 0 or more; the
+/// element count, the size in bytes and the extent, in elements and in bytes, fit an `isize`.
 ///
 /// # Errors
 /// [`Error::NegativeLength`] and [`Error::Overflow`].
+#[inline]
 pub fn validate(shape: &[i64], strides: Option<&[i64]>, dtype: DataType, padded: bool) -> Result<usize, Error> {
     let elements = count(shape)?;
-    let fits = |count: u64| {
-        let count = usize::try_from(count).ok()?;
-        isize::try_from(dtype.size_of(count, padded)?).ok()
-    };
-    fits(elements as u64).ok_or(Error::Overflow { quantity: "size in bytes" })?;
-    let extent = extent(shape, strides).ok_or(Error::Overflow { quantity: "strides" })?;
-    if let Some(extent) = extent {
-        fits(extent.span()).ok_or(Error::Overflow { quantity: "strides" })?;
+    let fits = |count: usize| dtype.size_of(count, padded).is_some_and(|size| isize::try_from(size).is_ok());
+    if !fits(elements) {
+        return Err(Error::Overflow { quantity: "size in bytes" });
+    }
+    // Without strides the extent is the size.
+    if strides.is_some() {
+        let extent = extent(shape, strides).ok_or(Error::Overflow { quantity: "strides" })?;
+        let span = extent.map_or(Some(0), |extent| isize::try_from(extent.span()).ok());
+        if !span.is_some_and(|span| fits(span as usize)) {
+            return Err(Error::Overflow { quantity: "strides" });
+        }
     }
     Ok(elements)
 }
@@ -178,7 +209,11 @@ pub fn validate(shape: &[i64], strides: Option<&[i64]>, dtype: DataType, padded:
 ///
 /// # Errors
 /// [`Error::NegativeLength`] and [`Error::Overflow`].
+#[inline]
 pub fn count(shape: &[i64]) -> Result<usize, Error> {
+    if i32::try_from(shape.len()).is_err() {
+        return Err(Error::Overflow { quantity: "number of axes" });
+    }
     if let Some(axis) = shape.iter().position(|length| *length < 0) {
         return Err(Error::NegativeLength { axis, length: shape[axis] });
     }
@@ -187,8 +222,21 @@ pub fn count(shape: &[i64]) -> Result<usize, Error> {
     Ok(if shape.contains(&0) { 0 } else { step as usize })
 }
 
+/// [`count`] for lengths that are counted in `usize`.
+#[inline]
+pub(crate) fn count_usize(shape: &[usize]) -> Result<usize, Error> {
+    let step = shape.iter().try_fold(1usize, |step, length| step.checked_mul((*length).max(1)));
+    let fits = step.is_some_and(|step| isize::try_from(step).is_ok() && i64::try_from(step).is_ok());
+    match step {
+        Some(_) if i32::try_from(shape.len()).is_err() => Err(Error::Overflow { quantity: "number of axes" }),
+        Some(step) if fits => Ok(if shape.contains(&0) { 0 } else { step }),
+        _ => Err(Error::Overflow { quantity: "element count" }),
+    }
+}
+
 /// The extent of a layout: `Some(None)` if it has no elements, `None` if it overflows.
 #[expect(clippy::option_option, reason = "no elements and no answer are different things")]
+#[inline]
 fn extent(shape: &[i64], strides: Option<&[i64]>) -> Option<Option<Extent>> {
     if shape.contains(&0) {
         return Some(None);
@@ -214,6 +262,7 @@ pub fn extent_of(shape: &[i64], strides: Option<&[i64]>) -> Option<Extent> {
 
 /// Whether the elements are next to each other, last axis fastest. Axes of length 1 do not count, and a tensor
 /// without elements is contiguous in every order.
+#[inline]
 pub fn is_row_major(shape: &[i64], strides: Option<&[i64]>) -> bool {
     match strides {
         None => true,
@@ -229,6 +278,7 @@ pub fn is_column_major(shape: &[i64], strides: Option<&[i64]>) -> bool {
     }
 }
 
+#[inline]
 fn is_packed<'a>(axes_fastest_first: impl Iterator<Item = (&'a i64, &'a i64)>) -> bool {
     let mut step = 1i64;
     for (length, stride) in axes_fastest_first.filter(|(length, _)| **length != 1) {
@@ -241,6 +291,7 @@ fn is_packed<'a>(axes_fastest_first: impl Iterator<Item = (&'a i64, &'a i64)>) -
 }
 
 /// Fills in row-major strides; empty axes count as 1, so that `[0, 2048]` gives `[2048, 1]`.
+#[inline]
 pub fn fill_row_major(shape: &[i64], strides: &mut [i64]) {
     let mut step = 1i64;
     for (length, stride) in shape.iter().zip(strides).rev() {
@@ -330,7 +381,7 @@ mod tests {
         );
         assert_eq!(validate(&[1 << 62], None, F32, false), Err(Error::Overflow { quantity: "size in bytes" }));
         // I3: the count is small, the offset is not.
-        for strides in [[i64::MAX, 1], [i64::MIN, 1], [i64::MAX / 4, 1]] {
+        for strides in [[i64::MAX, 1], [i64::MIN, 1], [i64::MAX / 4, 1], [i64::MAX, i64::MIN], [i64::MIN, i64::MIN]] {
             assert_eq!(validate(&[2, 2], Some(&strides), F32, false), Err(Error::Overflow { quantity: "strides" }));
         }
         assert_eq!(
@@ -338,6 +389,11 @@ mod tests {
             Err(Error::Overflow { quantity: "strides" })
         );
         assert_eq!(validate(&[2, 2], Some(&[1 << 40, 1]), F32, false), Ok(4));
+        // Elements of no width do not make room for every extent.
+        let nothing = DataType::new(crate::DataTypeCode::INT, 0, 1);
+        let strides = [i64::MAX, i64::MIN];
+        assert_eq!(validate(&[2, 2], Some(&strides), nothing, false), Err(Error::Overflow { quantity: "strides" }));
+        assert_eq!(count_usize(&[usize::MAX, 0]), Err(Error::Overflow { quantity: "element count" }));
     }
 
     #[test]

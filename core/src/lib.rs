@@ -27,9 +27,10 @@
 //! ```
 //!
 //! # Soundness
-//! Foreign memory enters through two `unsafe` functions, [`Tensor::from_raw`] and [`Tensor::from_legacy_raw`], whose
-//! callers vouch for the memory and for nothing else: every number of the struct is checked. From then on all is safe.
-//! A deleter runs exactly once, on whatever thread drops the tensor.
+//! Foreign memory enters through `unsafe` functions, [`Tensor::from_raw`] and [`Tensor::from_legacy_raw`] above all, whose
+//! callers vouch for the memory and for nothing else: every number of the struct is checked. Rust values enter through
+//! [`Tensor::new`], or through the adapters' [`Tensor::from_owner`]. From then on all is safe, and a deleter runs exactly
+//! once, on whatever thread drops the tensor.
 #![no_std]
 
 extern crate alloc;

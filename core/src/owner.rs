@@ -41,58 +41,66 @@ pub(crate) struct Provenance {
 /// A Rust value that owns a run of elements and can be [exported](crate::Tensor::new) with any row-major shape.
 ///
 /// # Safety
-/// 1. `as_ptr` gives the first of `len` initialised elements, which stay where they are, and unchanged, when the value
-///    is moved, until it is dropped.
-/// 2. If `is_unique`, nobody else reads or writes the elements while the value is not used otherwise.
+/// 1. `expose` gives the first of `len` initialised elements, which stay where they are, and unchanged, until the value
+///    is used again or dropped; moving the value does not count.
+/// 2. If the flags lack [`Flags::READ_ONLY`], the pointer may write, and nobody else reads or writes the elements until
+///    then.
 pub unsafe trait Buffer: Send + 'static {
     /// The type of the elements.
     type Item: Element;
-    /// The first element.
-    fn as_ptr(&mut self) -> *mut Self::Item;
     /// The number of elements.
     fn len(&self) -> usize;
     /// Whether there are none.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Whether this is the only handle, so that whoever receives it may write.
-    fn is_unique(&mut self) -> bool;
+    /// The first element, and whether it may be written.
+    fn expose(&mut self) -> (*mut Self::Item, Flags);
 }
 
-/// One table of buffers: the type, how to reach its elements, and whether it is the only handle.
+/// One table of buffers: the type, and how to reach its elements.
 macro_rules! buffers {
-    ($($ty:ty, $this:ident => $ptr:expr, $unique:expr;)*) => {$(
+    ($($ty:ty, $this:ident => $expose:expr;)*) => {$(
         // SAFETY: (1) the elements are on the heap or static, and do not move with the handle; (2) a box or a vector
         // is the only handle to its elements, and `Arc::get_mut` answers for an `Arc`.
         unsafe impl<T: Element> Buffer for $ty {
             type Item = T;
-            fn as_ptr(&mut self) -> *mut T {
-                let $this = self;
-                $ptr
-            }
+
             fn len(&self) -> usize {
                 <[T]>::len(self)
             }
-            fn is_unique(&mut self) -> bool {
+
+            #[inline]
+            fn expose(&mut self) -> (*mut T, Flags) {
                 let $this = self;
-                $unique
+                $expose
             }
         }
     )*};
 }
 
 buffers! {
-    Vec<T>, this => this.as_mut_ptr(), { let _ = this; true };
-    Box<[T]>, this => this.as_mut_ptr(), { let _ = this; true };
-    Arc<[T]>, this => match Arc::get_mut(this) {
-        Some(unique) => unique.as_mut_ptr(),
-        None => <[T]>::as_ptr(this).cast_mut(),
-    }, Arc::get_mut(this).is_some();
-    Arc<Vec<T>>, this => match Arc::get_mut(this) {
-        Some(unique) => unique.as_mut_ptr(),
-        None => <[T]>::as_ptr(this).cast_mut(),
-    }, Arc::get_mut(this).is_some();
-    &'static [T], this => <[T]>::as_ptr(this).cast_mut(), { let _ = this; false };
+    Vec<T>, this => (this.as_mut_ptr(), Flags::empty());
+    Box<[T]>, this => (this.as_mut_ptr(), Flags::empty());
+    Arc<[T]>, this => match unique(this) {
+        Some(elements) => (elements.as_mut_ptr(), Flags::empty()),
+        None => (<[T]>::as_ptr(this).cast_mut(), Flags::READ_ONLY),
+    };
+    Arc<Vec<T>>, this => match unique(this) {
+        Some(elements) => (elements.as_mut_ptr(), Flags::empty()),
+        None => (<[T]>::as_ptr(this).cast_mut(), Flags::READ_ONLY),
+    };
+    &'static [T], this => (<[T]>::as_ptr(this).cast_mut(), Flags::READ_ONLY);
+}
+
+/// The value behind an `Arc`, if it is the only handle. The count is looked at first, because it is cheap and mostly
+/// settles it.
+#[inline]
+fn unique<B: ?Sized>(shared: &mut Arc<B>) -> Option<&mut B> {
+    if Arc::strong_count(shared) > 1 {
+        return None;
+    }
+    Arc::get_mut(shared)
 }
 
 /// A managed tensor struct of either ABI.
@@ -142,7 +150,8 @@ fn block_layout<H, O>(ndim: usize) -> (Layout, usize) {
     (layout.pad_to_align(), offset)
 }
 
-/// Moves `owner` into a managed tensor. `describe` fills in lengths and strides and gives the first element.
+/// Moves `owner` into a managed tensor. `describe` fills in lengths and strides and gives the first element and the flags
+/// (those of `memory` do not count).
 ///
 /// # Safety
 /// As [`Tensor::from_owner`](crate::Tensor::from_owner).
@@ -151,7 +160,7 @@ pub(crate) unsafe fn place<H: Header, O>(
     owner: O,
     memory: Memory,
     ndim: usize,
-    describe: impl FnOnce(&mut O, &mut [i64], &mut [i64]) -> *mut u8,
+    describe: impl FnOnce(&mut O, &mut [i64], &mut [i64]) -> (*mut u8, Flags),
 ) -> NonNull<H> {
     let (layout, offset) = block_layout::<H, O>(ndim);
     // SAFETY: a block is not empty.
@@ -168,7 +177,7 @@ pub(crate) unsafe fn place<H: Header, O>(
     // SAFETY: fresh memory for it.
     unsafe { place.write(owner) };
     // SAFETY: just written; `place` stays the only path to it.
-    let mut data = describe(unsafe { &mut *place }, shape, strides);
+    let (mut data, flags) = describe(unsafe { &mut *place }, shape, strides);
     if shape.contains(&0) {
         data = ptr::null_mut();
     }
@@ -182,7 +191,7 @@ pub(crate) unsafe fn place<H: Header, O>(
         strides: if ndim == 0 { ptr::null_mut() } else { numbers.wrapping_add(ndim) },
         byte_offset: 0,
     };
-    let managed = H::new(dl_tensor, allocation.cast(), memory.flags, delete::<H, O>);
+    let managed = H::new(dl_tensor, allocation.cast(), flags, delete::<H, O>);
     // SAFETY: fresh memory for it.
     unsafe { allocation.wrapping_add(offset_of!(Block<H, O>, ndim)).cast::<usize>().write(ndim) };
     // SAFETY: fresh memory for it; it is the first field.
@@ -191,14 +200,20 @@ pub(crate) unsafe fn place<H: Header, O>(
     unsafe { NonNull::new_unchecked(allocation.cast()) }
 }
 
-/// Strides on axes of length 0 or 1 say nothing; write what consumers with a naive check expect.
+/// Strides on axes of length 0 or 1 say nothing; write what consumers with a naive check expect: those of a row-major
+/// tensor. Without elements, no stride says anything.
+#[inline]
 fn normalise(shape: &[i64], strides: &mut [i64]) {
-    if layout::is_row_major(shape, Some(strides)) {
+    if shape.contains(&0) {
         layout::fill_row_major(shape, strides);
         return;
     }
-    for (_, stride) in shape.iter().zip(strides).filter(|(length, _)| **length <= 1) {
-        *stride = 1;
+    let mut step = 1i64;
+    for (length, stride) in shape.iter().zip(strides).rev() {
+        if *length == 1 {
+            *stride = step;
+        }
+        step = step.saturating_mul(*length);
     }
 }
 

@@ -5,7 +5,7 @@ use core::mem::{size_of, MaybeUninit};
 
 use crate::element::dispatch;
 use crate::owner::Memory;
-use crate::{Descriptor, Device, Element, Error, Flags, Tensor, TensorRef};
+use crate::{DataType, Descriptor, Device, Element, Error, Flags, Tensor, TensorRef};
 
 /// The elements as a vector.
 ///
@@ -39,8 +39,8 @@ fn copied(source: &TensorRef<'_>, target: *mut u8) -> Result<(), Error> {
     Ok(())
 }
 
-/// A row-major tensor of the type and shape of `like`, whose bytes `write` writes; owned by a vector of the element
-/// type, or of 16-byte units where Rust has no such type.
+/// A row-major tensor of the type and shape of `like`, whose bytes `write` writes. It is owned by a vector of the element
+/// type; where Rust has none, by one of bytes, or of 16-byte units if the elements are larger.
 ///
 /// # Safety
 /// `write` writes all `like.nbytes()` bytes at the address that it gets, or fails; if `is_valid`, with valid elements.
@@ -50,15 +50,30 @@ pub(crate) unsafe fn filled(
     write: impl FnOnce(*mut u8) -> Result<(), Error>,
 ) -> Result<Tensor, Error> {
     let padded = Flags::from_bits(like.flags().bits() & Flags::PADDED.bits());
-    let memory = Memory { dtype: like.dtype(), device: Device::CPU, flags: Flags::COPIED | padded, is_valid };
+    let memory = Memory { dtype: like.dtype(), device: Device::CPU, flags: Flags::COPIED | padded, is_valid: true };
+    if like.dtype() == DataType::BOOL && !is_valid {
+        // SAFETY: the caller's promise; any byte is a number.
+        let bytes: Vec<u8> = unsafe { fill(like.len(), write) }?;
+        if let Some(index) = bytes.iter().position(|byte| *byte > 1) {
+            return Err(Error::InvalidBool { index, value: bytes[index] });
+        }
+        // Collected in place: a byte becomes a boolean where it is.
+        let elements: Vec<bool> = bytes.into_iter().map(|byte| byte == 1).collect();
+        return Ok(own(elements, memory, like.shape()));
+    }
     dispatch!(
         like.dtype(),
         // SAFETY: the caller's promise; the elements take just `nbytes` bytes.
         T => Ok(own(unsafe { fill::<T>(like.len(), write) }?, memory, like.shape())),
         _ => {
-            let units = like.nbytes().div_ceil(size_of::<u128>());
+            let bytes = like.nbytes();
+            if like.dtype().stored_bits(padded.is_padded()) <= 8 {
+                // SAFETY: the caller's promise.
+                return Ok(own(unsafe { fill::<u8>(bytes, write) }?, memory, like.shape()));
+            }
             // SAFETY: the caller's promise; what `nbytes` leaves of the last unit is zero.
-            Ok(own(unsafe { fill::<u128>(units, write) }?, memory, like.shape()))
+            let units = unsafe { fill::<u128>(bytes.div_ceil(size_of::<u128>()), write) }?;
+            Ok(own(units, memory, like.shape()))
         }
     )
 }
@@ -106,8 +121,8 @@ struct Axis {
 /// # Safety
 /// The CPU can read the source; `target` has room for `source.nbytes()` bytes that nobody else uses.
 pub(crate) unsafe fn copy(source: &TensorRef<'_>, target: *mut u8) {
-    if source.is_empty() {
-        return;
+    if source.is_empty() || source.nbytes() == 0 {
+        return; // Elements of no width take no time, however many there are.
     }
     let from = source.data();
     if source.is_row_major() {
@@ -143,7 +158,9 @@ fn axes(source: &Descriptor<'_>, size: isize) -> Vec<Axis> {
     for (length, stride) in source.shape().iter().zip(source.strides().iter()).filter(|(length, _)| **length > 1) {
         let (len, from) = (*length as usize, stride as isize * size);
         match axes.last_mut() {
-            Some(outer) if outer.from == from * len as isize => *outer = Axis { len: outer.len * len, from, to: 0 },
+            Some(outer) if Some(outer.from) == from.checked_mul(len as isize) => {
+                *outer = Axis { len: outer.len * len, from, to: 0 };
+            }
             _ => axes.push(Axis { len, from, to: 0 }),
         }
     }
@@ -234,11 +251,12 @@ unsafe fn copy_bits(source: &TensorRef<'_>, target: *mut u8, bits: usize) {
     unsafe { target.write_bytes(0, source.nbytes()) };
     for (index, offset) in crate::view::Offsets::new(source).enumerate() {
         for bit in 0..bits {
-            let (from, to) = (offset * bits as isize + bit as isize, index * bits + bit);
+            // In 64 bits: the bits of a large tensor are more than a pointer of 32 can count.
+            let (from, to) = (offset as i64 * bits as i64 + bit as i64, index as u64 * bits as u64 + bit as u64);
             // SAFETY: a bit of an element within the extent.
-            let byte = unsafe { source.data().wrapping_offset(from.div_euclid(8)).read() };
+            let byte = unsafe { source.data().wrapping_offset(from.div_euclid(8) as isize).read() };
             let set = byte >> from.rem_euclid(8) & 1;
-            let target = target.wrapping_add(to / 8);
+            let target = target.wrapping_add((to / 8) as usize);
             // SAFETY: a bit of an element of the target, initialised above.
             let byte = unsafe { target.read() };
             // SAFETY: as above.

@@ -3,9 +3,9 @@
 use core::any::TypeId;
 use core::fmt;
 use core::mem;
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 
-use crate::layout::{self, Dims, Strides};
+use crate::layout::{self, Strides};
 use crate::owner::{self, Buffer, Memory, Provenance};
 use crate::sys::{self, DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use crate::{DataType, Descriptor, Device, Element, Error, Flags, TensorMut, TensorRef};
@@ -60,10 +60,9 @@ impl Tensor {
     /// # Errors
     /// [`Error::LengthMismatch`] if the shape asks for another number of elements, [`Error::Overflow`]; the buffer
     /// comes back.
-    pub fn new<B: Buffer>(mut buffer: B, shape: &[usize]) -> Result<Self, Rejected<B>> {
-        let lengths: Option<Dims> = shape.iter().map(|length| i64::try_from(*length).ok()).collect();
-        let count = lengths.ok_or(Error::Overflow { quantity: "element count" }).and_then(|it| layout::count(&it));
-        let error = match count {
+    #[inline]
+    pub fn new<B: Buffer>(buffer: B, shape: &[usize]) -> Result<Self, Rejected<B>> {
+        let error = match layout::count_usize(shape) {
             Ok(count) if count == buffer.len() => None,
             Ok(expected) => Some(Error::LengthMismatch { expected, found: buffer.len() }),
             Err(error) => Some(error),
@@ -71,19 +70,20 @@ impl Tensor {
         if let Some(error) = error {
             return Err(Rejected { value: buffer, error });
         }
-        let flags = if buffer.is_unique() { Flags::empty() } else { Flags::READ_ONLY };
-        let memory = Memory { dtype: B::Item::DTYPE, device: Device::CPU, flags, is_valid: true };
-        // SAFETY: `Buffer` promises initialised elements that stay in place, and that nobody else has access if it is
-        // unique; their number is that of the shape, as checked above.
-        Ok(unsafe {
-            Self::from_owner(buffer, memory, shape.len(), |buffer, lengths, strides| {
+        let memory = Memory { dtype: B::Item::DTYPE, device: Device::CPU, flags: Flags::empty(), is_valid: true };
+        // SAFETY: `Buffer` promises initialised elements that stay in place, and that nobody else has access unless
+        // they are read-only; their number is that of the shape, as checked above.
+        let managed = unsafe {
+            owner::place(buffer, memory, shape.len(), |buffer: &mut B, lengths, strides| {
                 for (length, given) in lengths.iter_mut().zip(shape) {
                     *length = *given as i64;
                 }
                 layout::fill_row_major(lengths, strides);
-                buffer.as_ptr().cast()
+                let (data, flags) = buffer.expose();
+                (data.cast(), flags)
             })
-        })
+        };
+        Ok(Self(Raw::Owned(managed, Provenance { type_id: TypeId::of::<B>, is_valid: true })))
     }
 
     /// A new row-major tensor in host memory with the type and shape of `like`, marked as copied. `write` writes its
@@ -109,12 +109,14 @@ impl Tensor {
     ///
     /// `describe` gets the owner in its final place, fills in `ndim` lengths and `ndim` strides (in elements, both
     /// zeros at first), and returns the address of the first element. Strides on axes of length 0 or 1 are
-    /// normalised, and the address is dropped if there are no elements.
+    /// normalised, and the address is dropped if there are no elements. [`Tensor::downcast`] gives the owner back whole,
+    /// whatever part of it the tensor shows.
     ///
     /// `Copies: never`.
     ///
     /// # Safety
-    /// 1. The lengths and strides pass [`layout::validate`], and the address is not NULL if there are elements.
+    /// 1. There are at most `i32::MAX` axes; lengths and strides pass [`layout::validate`], and the address is not NULL
+    ///    if there are elements.
     /// 2. Until `owner` is dropped, the memory that they reach on `memory.device` is initialised, readable, and
     ///    written by nobody. If `memory.flags` lacks [`Flags::READ_ONLY`], it may be written, and nobody else reads
     ///    it.
@@ -127,7 +129,11 @@ impl Tensor {
         describe: impl FnOnce(&mut O, &mut [i64], &mut [i64]) -> *mut u8,
     ) -> Self {
         // SAFETY: the caller's promise.
-        let managed = unsafe { owner::place(owner, memory, ndim, describe) };
+        let managed = unsafe {
+            owner::place(owner, memory, ndim, |owner: &mut O, shape, strides| {
+                (describe(owner, shape, strides), memory.flags)
+            })
+        };
         let provenance = Provenance { type_id: TypeId::of::<O>, is_valid: memory.is_valid };
         let tensor = Self(Raw::Owned(managed, provenance));
         debug_assert_eq!(tensor.revalidate(), Ok(()), "from_owner was given an invalid layout");
@@ -152,8 +158,8 @@ impl Tensor {
     /// read; else as [`Descriptor::from_raw`].
     pub unsafe fn from_raw(managed: NonNull<DLManagedTensorVersioned>) -> Result<Self, Error> {
         let tensor = Self(Raw::Versioned(managed));
-        // SAFETY: promise (1); the version is stable in all versions.
-        let version = unsafe { managed.as_ref() }.version;
+        // SAFETY: promise (1); the version is stable in all versions, and nothing behind the flags is touched.
+        let version = unsafe { ptr::addr_of!((*managed.as_ptr()).version).read() };
         if version.major != sys::DLPACK_MAJOR_VERSION {
             return Err(Error::UnsupportedVersion { major: version.major, minor: version.minor });
         }
@@ -179,16 +185,22 @@ impl Tensor {
 
     /// Gives the tensor to a consumer of the versioned ABI, who calls its deleter when done.
     ///
-    /// A tensor of the versioned ABI goes out as it came in; a legacy one in a versioned struct of ours.
+    /// The struct has explicit strides, no `byte_offset` and a deleter. A foreign one that is so already goes out as it
+    /// came in; any other costs one small allocation.
     ///
     /// `Copies: never`.
     pub fn into_raw(self) -> NonNull<DLManagedTensorVersioned> {
         match self.0 {
-            Raw::Owned(managed, _) | Raw::Versioned(managed) => {
+            Raw::Owned(managed, _) => {
                 mem::forget(self);
                 managed
             }
-            Raw::Legacy(_) => self.rehouse(),
+            // SAFETY: (3): alive, and of a version that is read.
+            Raw::Versioned(managed) if is_plain(self.dl_tensor(), unsafe { managed.as_ref() }.deleter.is_some()) => {
+                mem::forget(self);
+                managed
+            }
+            _ => self.rehouse(),
         }
     }
 
@@ -202,12 +214,13 @@ impl Tensor {
     pub fn into_legacy_raw(self) -> Result<NonNull<DLManagedTensor>, Rejected<Self>> {
         let flags = self.flags();
         let error = match self.0 {
-            Raw::Legacy(managed) => {
+            // SAFETY: (3): alive.
+            Raw::Legacy(managed) if is_plain(self.dl_tensor(), unsafe { managed.as_ref() }.deleter.is_some()) => {
                 mem::forget(self);
                 return Ok(managed);
             }
             _ if flags.is_read_only() => Error::ReadOnly,
-            _ if flags.is_padded() => {
+            _ if flags.is_padded() && self.dtype().is_sub_byte() => {
                 Error::Inexpressible { framework: "the legacy ABI", what: "padded sub-byte elements" }
             }
             _ => return Ok(self.rehouse()),
@@ -217,7 +230,8 @@ impl Tensor {
 
     /// The tensor in a managed struct of ours.
     fn rehouse<H: owner::Header>(self) -> NonNull<H> {
-        let memory = Memory { dtype: self.dtype(), device: self.device(), flags: self.flags(), is_valid: false };
+        let flags = self.flags();
+        let memory = Memory { dtype: self.dtype(), device: self.device(), flags, is_valid: false };
         let ndim = self.descriptor().ndim();
         // SAFETY: by (1) and (2) the tensor describes memory that it keeps alive, and the new struct says the same.
         unsafe {
@@ -227,7 +241,7 @@ impl Tensor {
                 for (stride, given) in strides.iter_mut().zip(descriptor.strides().iter()) {
                     *stride = given;
                 }
-                descriptor.data().cast_mut()
+                (descriptor.data().cast_mut(), flags)
             })
         }
     }
@@ -290,8 +304,29 @@ impl Tensor {
         }
     }
 
+    /// The bytes of the elements as the vector of bytes that owns them, if it holds just these elements, in row-major
+    /// order. Copies of types that Rust lacks and that are no larger than a byte are owned so.
+    ///
+    /// `Copies: never`.
+    ///
+    /// # Errors
+    /// The tensor itself, if it is owned by something else or shows only a part of it.
+    pub fn into_bytes(self) -> Result<alloc::vec::Vec<u8>, Self> {
+        let descriptor = self.descriptor();
+        let whole = self.owner::<alloc::vec::Vec<u8>>().is_some_and(|vec| {
+            vec.len() == descriptor.nbytes() && (vec.as_ptr() == descriptor.data() || descriptor.is_empty())
+        });
+        if whole && descriptor.is_row_major() {
+            self.downcast()
+        } else {
+            Err(self)
+        }
+    }
+
     /// The Rust value that owns the memory, borrowed, if the tensor was made from an `O` and has not left Rust since.
-    pub fn owner<O: Sync + 'static>(&self) -> Option<&O> {
+    ///
+    /// Private, because a handle that can be cloned (an `Arc`) would give access beside the tensor's.
+    fn owner<O: Sync + 'static>(&self) -> Option<&O> {
         match self.0 {
             Raw::Owned(managed, owner) if (owner.type_id)() == TypeId::of::<O>() => {
                 // SAFETY: (4) with the same type; the owner stays in place while the tensor lives, and is shared with
@@ -302,6 +337,7 @@ impl Tensor {
         }
     }
 
+    #[inline]
     fn dl_tensor(&self) -> &DLTensor {
         match &self.0 {
             // SAFETY: (1) and (3): the struct is alive and does not change.
@@ -312,6 +348,7 @@ impl Tensor {
     }
 
     /// Establishes invariant (1), as far as numbers can.
+    #[inline]
     fn revalidate(&self) -> Result<(), Error> {
         // SAFETY: `shape` and `strides` are as the constructors' callers promise.
         unsafe { Descriptor::from_raw(self.dl_tensor(), self.flags()) }.map(|_| ())
@@ -355,6 +392,7 @@ impl Tensor {
     }
 
     /// Flags of the exchange; none for a legacy tensor.
+    #[inline]
     pub fn flags(&self) -> Flags {
         match &self.0 {
             // SAFETY: (3): the struct is alive, and `flags` is stable in all versions.
@@ -393,7 +431,7 @@ impl Tensor {
     /// `Copies: never`.
     ///
     /// # Errors
-    /// As [`TensorRef::as_slice`], and [`Error::ReadOnly`].
+    /// As [`TensorRef::as_slice`]; [`Error::ReadOnly`] and [`Error::Overlap`].
     pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T], Error> {
         self.view_mut()?.into_mut_slice()
     }
@@ -419,12 +457,17 @@ impl Tensor {
     }
 }
 
+/// Whether a raw tensor is as consumers like it: with a deleter, explicit strides, and the data at its first element.
+fn is_plain(raw: &DLTensor, has_deleter: bool) -> bool {
+    has_deleter && raw.byte_offset == 0 && (raw.ndim == 0 || !raw.strides.is_null())
+}
+
 impl Drop for Tensor {
     fn drop(&mut self) {
         match self.0 {
             Raw::Owned(managed, _) | Raw::Versioned(managed) => {
-                // SAFETY: (3): alive, and `deleter` is stable in all versions.
-                if let Some(deleter) = unsafe { managed.as_ref() }.deleter {
+                // SAFETY: (3): alive; `deleter` is stable in all versions, and nothing behind the flags is touched.
+                if let Some(deleter) = unsafe { ptr::addr_of!((*managed.as_ptr()).deleter).read() } {
                     // SAFETY: (3): it has not run yet, and this handle is gone.
                     unsafe { deleter(managed.as_ptr()) };
                 }

@@ -86,13 +86,15 @@ impl<'a> Descriptor<'a> {
     ///
     /// # Safety
     /// [`Descriptor::from_raw`] has accepted `raw`, or it was made to be accepted, and it has not changed.
+    #[inline]
     pub(crate) unsafe fn from_checked(raw: &DLTensor, flags: Flags, owner: Option<Provenance>) -> Self {
         let ndim = raw.ndim as usize;
         // SAFETY: the caller's promise.
         let shape = unsafe { dims(raw.shape, ndim) }.unwrap_or(&[]);
         // SAFETY: the caller's promise.
         let strides = unsafe { dims(raw.strides, ndim) };
-        let data = raw.data.cast::<u8>().wrapping_add(raw.byte_offset as usize);
+        let offset = if raw.data.is_null() { 0 } else { raw.byte_offset as usize };
+        let data = raw.data.cast::<u8>().wrapping_add(offset);
         Self { data, dtype: raw.dtype.into(), device: raw.device.into(), flags, shape, strides, owner }
     }
 
@@ -109,42 +111,50 @@ impl<'a> Descriptor<'a> {
     }
 
     /// The type of one element.
+    #[inline]
     pub fn dtype(&self) -> DataType {
         self.dtype
     }
 
     /// Where the memory is.
+    #[inline]
     pub fn device(&self) -> Device {
         self.device
     }
 
     /// Flags of the exchange.
+    #[inline]
     pub fn flags(&self) -> Flags {
         self.flags
     }
 
     /// The number of axes.
+    #[inline]
     pub fn ndim(&self) -> usize {
         self.shape.len()
     }
 
     /// The lengths of the axes, in elements.
+    #[inline]
     pub fn shape(&self) -> &'a [i64] {
         self.shape
     }
 
     /// The strides of the axes, in elements.
+    #[inline]
     pub fn strides(&self) -> Strides<'a> {
         Strides::new(self.shape, self.strides)
     }
 
     /// The number of elements; 1 for a 0-d tensor.
+    #[inline]
     pub fn len(&self) -> usize {
         // By invariants (1) and (2) this neither overflows nor meets a negative number.
         self.shape.iter().fold(1usize, |count, length| count.wrapping_mul(*length as usize))
     }
 
     /// Whether there are no elements.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)
     }
@@ -160,6 +170,7 @@ impl<'a> Descriptor<'a> {
     }
 
     /// Whether the elements are next to each other in row-major order. Axes of length 1 do not count.
+    #[inline]
     pub fn is_row_major(&self) -> bool {
         layout::is_row_major(self.shape, self.strides)
     }
@@ -170,6 +181,7 @@ impl<'a> Descriptor<'a> {
     }
 
     /// The address of the first element. Reading it needs a [`TensorRef`]; on most devices it is not a CPU address.
+    #[inline]
     pub fn data(&self) -> *const u8 {
         self.data
     }
@@ -178,8 +190,9 @@ impl<'a> Descriptor<'a> {
     ///
     /// # Errors
     /// [`Error::Misaligned`].
+    #[inline]
     pub fn check_align(&self, align: usize) -> Result<(), Error> {
-        if (self.data as usize) % align != 0 && !self.is_empty() {
+        if align > 1 && (self.data as usize) % align != 0 && !self.is_empty() {
             return Err(Error::Misaligned { address: self.data as usize, align });
         }
         Ok(())
@@ -189,6 +202,7 @@ impl<'a> Descriptor<'a> {
     ///
     /// # Errors
     /// [`Error::NotOnHost`].
+    #[inline]
     pub fn check_host(&self) -> Result<(), Error> {
         if self.device != Device::CPU && !self.device.is_host_accessible() {
             return Err(Error::NotOnHost { device: self.device });
@@ -200,6 +214,7 @@ impl<'a> Descriptor<'a> {
     ///
     /// # Errors
     /// [`Error::DTypeMismatch`].
+    #[inline]
     pub fn check_dtype(&self, dtype: DataType) -> Result<(), Error> {
         if self.dtype != dtype {
             return Err(Error::DTypeMismatch { expected: dtype, found: self.dtype });
@@ -224,6 +239,7 @@ impl<'a> Descriptor<'a> {
 
 /// # Safety
 /// `numbers` is NULL or points to `ndim` integers that stay unchanged for `'a`.
+#[inline]
 unsafe fn dims<'a>(numbers: *const i64, ndim: usize) -> Option<&'a [i64]> {
     if numbers.is_null() {
         return None;
@@ -291,11 +307,13 @@ impl<'a> TensorRef<'a> {
     ///
     /// # Safety
     /// Invariant (4) holds.
+    #[inline]
     pub unsafe fn from_descriptor(descriptor: Descriptor<'a>) -> Self {
         Self(descriptor)
     }
 
     /// What this tensor is.
+    #[inline]
     pub fn descriptor(&self) -> Descriptor<'a> {
         self.0
     }
@@ -343,6 +361,16 @@ impl<'a> TensorRef<'a> {
     /// # Errors
     /// As [`TensorRef::as_ptr`]; [`Error::NdimMismatch`] and [`Error::IndexOutOfBounds`].
     pub fn get<T: Element>(&self, index: &[usize]) -> Result<T, Error> {
+        let offset = self.offset(index)?;
+        let data = self.as_ptr::<T>()?;
+        // SAFETY: every index is in bounds, so by (2) the offset is within the extent.
+        let element = unsafe { data.offset(offset) };
+        // SAFETY: by (4) it is readable, and `as_ptr` checked the rest.
+        Ok(unsafe { element.read() })
+    }
+
+    /// The offset of an element from the first, in elements.
+    fn offset(&self, index: &[usize]) -> Result<isize, Error> {
         if index.len() != self.ndim() {
             return Err(Error::NdimMismatch { expected: self.ndim(), found: index.len() });
         }
@@ -356,11 +384,7 @@ impl<'a> TensorRef<'a> {
                 offset += *index as isize * stride as isize;
             }
         }
-        let data = self.as_ptr::<T>()?;
-        // SAFETY: every index is in bounds, so by (2) the offset is within the extent.
-        let element = unsafe { data.offset(offset) };
-        // SAFETY: by (4) it is readable, and `as_ptr` checked the rest.
-        Ok(unsafe { element.read() })
+        Ok(offset)
     }
 
     /// The elements in row-major order, whatever the strides.
@@ -374,23 +398,33 @@ impl<'a> TensorRef<'a> {
         Ok(Elements { data, offsets: Offsets::new(&self.0), lifetime: PhantomData })
     }
 
+    #[inline]
     fn is_valid(&self) -> bool {
         self.owner.is_some_and(|owner| owner.is_valid)
     }
 
-    /// Every element, checked to be a boolean.
+    /// Every element, checked to be a boolean. Broadcast axes are walked once: they hold the same elements again.
     fn check_bools(&self) -> Result<(), Error> {
         let data = self.data.cast_const();
-        for (index, offset) in Offsets::new(&self.0).enumerate() {
+        let strides: Dims = self.strides().iter().collect();
+        let once: Dims =
+            self.shape.iter().zip(&*strides).map(|(n, stride)| if *stride == 0 { 1.min(*n) } else { *n }).collect();
+        let walked = Descriptor { shape: &once, strides: Some(&strides), ..self.0 };
+        let mut offsets = Offsets::new(&walked);
+        let mut at = Dims::zeros(self.ndim());
+        loop {
+            at.copy_from_slice(&offsets.index);
+            let Some(offset) = offsets.next() else { return Ok(()) };
             // SAFETY: an offset of the layout is within the extent.
             let byte = unsafe { data.offset(offset) };
             // SAFETY: by (4) it is readable.
             let value = unsafe { byte.read() };
             if value > 1 {
+                let index =
+                    at.iter().zip(self.shape).fold(0, |index, (at, length)| index * *length as usize + *at as usize);
                 return Err(Error::InvalidBool { index, value });
             }
         }
-        Ok(())
     }
 
     /// The elements in a vector, in row-major order.
@@ -496,6 +530,7 @@ impl<'a> TensorMut<'a> {
     }
 
     /// What this tensor is.
+    #[inline]
     pub fn descriptor(&self) -> Descriptor<'a> {
         self.0 .0
     }
@@ -507,6 +542,20 @@ impl<'a> TensorMut<'a> {
     pub fn as_mut_ptr<T: Element>(&mut self) -> Result<*mut T, Error> {
         // The pointer's right to write comes from invariant (6); the cast only undoes `as_ptr`'s.
         self.0.as_ptr::<T>().map(<*const T>::cast_mut)
+    }
+
+    /// Writes the element at `index`, one number an axis.
+    ///
+    /// # Errors
+    /// As [`TensorRef::get`].
+    pub fn set<T: Element>(&mut self, index: &[usize], element: T) -> Result<(), Error> {
+        let offset = self.0.offset(index)?;
+        let data = self.as_mut_ptr::<T>()?;
+        // SAFETY: every index is in bounds, so by (2) the offset is within the extent.
+        let place = unsafe { data.offset(offset) };
+        // SAFETY: by (6) it is writable, and `as_mut_ptr` checked the rest.
+        unsafe { place.write(element) };
+        Ok(())
     }
 
     /// The elements, if they are next to each other in row-major order.

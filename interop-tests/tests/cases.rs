@@ -430,6 +430,7 @@ fn i2_i3_i4_hostile_numbers_are_refused_and_released() {
         (Box::new(|it| it.shape(&[i64::MAX / 2, 1])), Error::Overflow { quantity: "size in bytes" }),
         (Box::new(|it| it.strides(&[i64::MAX, 1])), Error::Overflow { quantity: "strides" }),
         (Box::new(|it| it.strides(&[i64::MIN, 1])), Error::Overflow { quantity: "strides" }),
+        (Box::new(|it| it.strides(&[i64::MAX, i64::MIN])), Error::Overflow { quantity: "strides" }),
         (Box::new(|it| it.with(|it| it.tensor.byte_offset = u64::MAX)), Error::Overflow { quantity: "byte_offset" }),
     ];
     for (change, expected) in hostile {
@@ -465,6 +466,53 @@ fn a_copy_too_large_for_memory_is_an_error() {
     assert_eq!(tensor.lend::<ArrayView2<'_, f32>>().unwrap().nrows(), 1 << 58);
     assert_eq!(tensor.convert::<Candle>().err(), Some(Error::OutOfMemory { bytes: 1 << 62 }));
     assert_eq!(calls.count(), 1);
+}
+
+#[test]
+fn elements_of_no_width_and_repeated_booleans_take_no_time() {
+    let nothing = DataType::new(DataTypeCode::INT, 0, 1);
+    let tensor = import(Producer::new(nothing, &[1 << 62], &[]).strides(&[2]), Abi::Versioned).unwrap();
+    assert_eq!(tensor.view().to_bytes(), Ok(vec![]));
+    let shape = [2, 1 << 58, 2];
+    let repeated = |bytes| import(Producer::new(DataType::BOOL, &shape, bytes).strides(&[2, 0, 1]), Abi::Versioned);
+    assert!(repeated(&[0, 1, 1, 0]).unwrap().share::<Owned<bool, dlbridge::ndarray::ndarray::Ix3>>().is_ok());
+    let first = (1 << 59) + 1;
+    let invalid = Error::InvalidBool { index: first, value: 3 };
+    assert_eq!(repeated(&[0, 1, 1, 3]).unwrap().view().elements::<bool>().err(), Some(invalid));
+}
+
+#[test]
+fn a_raw_tensor_goes_out_as_consumers_like_it() {
+    let producer = Producer::f32(&[2, 2], &numbers(8)).with(|it| {
+        it.tensor.byte_offset = 16;
+        it.has_deleter = false;
+    });
+    let first = producer.first();
+    let raw = import(producer, Abi::Versioned).unwrap().into_raw();
+    // SAFETY: ours until it is taken back below.
+    let managed = unsafe { raw.as_ref() };
+    assert_eq!((managed.dl_tensor.data.cast_const().cast(), managed.dl_tensor.byte_offset), (first, 0));
+    assert!(managed.deleter.is_some() && !managed.dl_tensor.strides.is_null());
+    // SAFETY: owned by nobody else.
+    let back = unsafe { Tensor::from_raw(raw) }.unwrap();
+    assert_eq!((back.as_slice::<f32>().unwrap(), back.strides().to_vec()), (&[4., 5., 6., 7.][..], vec![2, 1]));
+    // One that is so already goes out as it is.
+    let (tensor, _) = strided(&[2], &[1], 2);
+    let there = tensor.into_raw();
+    // SAFETY: owned by nobody else.
+    let again = unsafe { Tensor::from_raw(there) }.unwrap().into_raw();
+    assert_eq!(there, again);
+    // SAFETY: owned by nobody else.
+    drop(unsafe { Tensor::from_raw(again) }.unwrap());
+}
+
+#[test]
+fn unguarded_candle_exports_come_back_too() {
+    let candle = Candle::from_vec(numbers(6), (2, 3), &CandleDevice::Cpu).unwrap().t().unwrap();
+    // SAFETY: nobody writes the tensor.
+    let tensor = unsafe { dlbridge::candle::export_unguarded(&candle) }.unwrap();
+    let back: Candle = tensor.share().unwrap();
+    assert_eq!(back.id(), candle.id());
 }
 
 #[test]
@@ -511,7 +559,10 @@ fn borrowed_sources_are_copied_once_and_say_so() {
 fn mutable_slices_are_lent_for_writing() {
     let mut elements = numbers(4);
     let mut tensor = TensorMut::from_slice(&mut elements, &[2, 2]).unwrap();
-    tensor.as_mut_slice::<f32>().unwrap()[3] = 7.;
+    tensor.set(&[1, 1], 7f32).unwrap();
+    let mismatch = Error::DTypeMismatch { expected: DataType::FLOAT64, found: DataType::FLOAT32 };
+    assert_eq!(tensor.set(&[0, 0], 7f64), Err(mismatch));
+    assert_eq!(tensor.set(&[0, 2], 7f32), Err(Error::IndexOutOfBounds { axis: 1, index: 2, length: 2 }));
     assert_eq!(tensor.as_ref().get::<f32>(&[1, 1]), Ok(7.));
     let mut view: ArrayViewMut2<'_, f32> = tensor.lend_mut().unwrap();
     view[[0, 0]] = 5.;

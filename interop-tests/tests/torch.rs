@@ -372,8 +372,23 @@ fn e1_booleans_made_from_bytes_are_checked() {
     let tensor: Tensor = hostile.share().unwrap();
     assert_eq!(tensor.as_slice::<bool>(), Err(Error::InvalidBool { index: 1, value: 2 }));
     assert_eq!(tensor.share::<Owned<bool, Ix1>>().err(), Some(Error::InvalidBool { index: 1, value: 2 }));
+    // Also where a copy is made, because somebody else holds the tensor.
+    let hostile = Torch::from_data_size(&[0, 2], &[2], Kind::Bool);
+    match (&hostile).convert::<Tensor>() {
+        // libtorch's own copy may have made a proper boolean of it.
+        Ok(copied) => assert_eq!(copied.view().to_bytes(), Ok(vec![0, 1])),
+        Err(error) => assert_eq!(error, Error::InvalidBool { index: 1, value: 2 }),
+    }
     let comparison: Vec<bool> = torch(3).gt(1.).convert().unwrap();
     assert_eq!(comparison, [false, false, true]);
+}
+
+#[test]
+fn small_floats_that_rust_lacks_are_copied_once_between_frameworks() {
+    let torch = torch(4).to_kind(Kind::Float8e4m3fn);
+    let converted = (&torch).convert_with::<Candle>(CopyPolicy::IfNeeded).unwrap();
+    assert_eq!((converted.value.dtype(), converted.copied), (DType::F8E4M3, Some(Reason::NotUnique)));
+    assert_eq!(converted.value.to_dtype(DType::F32).unwrap().to_vec1::<f32>().unwrap(), [0., 1., 2., 3.]);
 }
 
 #[test]

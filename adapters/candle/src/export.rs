@@ -9,10 +9,10 @@ use dlbridge_core::{
 
 use crate::{Candle, NAME};
 
-/// What keeps an export alive: the tensor, and the read lock of its storage.
-pub(crate) struct Guarded {
+/// What keeps an export alive: the tensor, and the read lock of its storage unless the caller does without.
+pub(crate) struct Exported {
     // Invariant: the lock is that of `tensor`, and is declared first so that it is released before `tensor` goes.
-    _guard: StorageRef<'static>,
+    _guard: Option<StorageRef<'static>>,
     pub(crate) tensor: CandleTensor,
 }
 
@@ -20,12 +20,12 @@ impl Export<Candle> for CandleTensor {
     fn export(self) -> Result<Tensor, Error> {
         let (guard, layout) = self.storage_and_layout();
         let source = Source::new(&guard, layout)?;
-        // SAFETY: only the lifetime changes. The lock lives in the tensor's shared allocation, which `Guarded` keeps
+        // SAFETY: only the lifetime changes. The lock lives in the tensor's shared allocation, which `Exported` keeps
         // alive longer than the guard.
         let guard = unsafe { core::mem::transmute::<StorageRef<'_>, StorageRef<'static>>(guard) };
-        let owner = Guarded { _guard: guard, tensor: self };
+        let owner = Exported { _guard: Some(guard), tensor: self };
         // SAFETY: `source` lies within the storage, which the guard keeps from being written or replaced.
-        Ok(unsafe { source.own(owner, |owner| &owner.tensor) })
+        Ok(unsafe { source.own(owner) })
     }
 
     fn export_copy(&self) -> Result<Tensor, Error> {
@@ -38,7 +38,7 @@ impl Export<Candle> for CandleTensor {
 
     fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
         let (guard, layout) = self.storage_and_layout();
-        Source::new(&guard, layout)?.describe(layout, |tensor| read(&tensor.owned_by::<Guarded>(), None))
+        Source::new(&guard, layout)?.describe(layout, |tensor| read(&tensor.owned_by::<Exported>(), None))
     }
 }
 
@@ -71,8 +71,9 @@ pub unsafe fn export_unguarded(tensor: &CandleTensor) -> Result<Tensor, Error> {
         let (guard, layout) = tensor.storage_and_layout();
         Source::new(&guard, layout)?
     };
+    let owner = Exported { _guard: None, tensor: tensor.clone() };
     // SAFETY: `source` lies within the storage, which the clone keeps alive and the caller promises not to write.
-    Ok(unsafe { source.own(tensor.clone(), |tensor| tensor) })
+    Ok(unsafe { source.own(owner) })
 }
 
 /// The first element of a tensor on the CPU, checked to lie within its storage like all others.
@@ -89,22 +90,21 @@ impl Source {
         };
         let (start, bytes) = bytes(storage);
         let dtype = storage.dtype().to_dlpack()?;
-        let bits = dtype.bits_per_element() as usize;
+        let bits = u128::from(dtype.bits_per_element());
         // Layouts are made by safe code, and some of it (`unfold`) makes them too long: check, do not trust.
         let unbased = Self { data: start, dtype };
-        let overflow = Error::Overflow { quantity: "strides" };
         if let Some(extent) = unbased.describe(layout, |tensor| tensor.extent())? {
-            let last = layout.start_offset().checked_add(extent.highest as usize).ok_or(overflow.clone())?;
-            let available = bytes * 8 / bits;
-            if last >= available {
-                return Err(Error::OutOfStorage { framework: NAME, needed: last + 1, available });
+            let needed = layout.start_offset() as u128 + extent.highest as u128 + 1;
+            if needed * bits > bytes as u128 * 8 {
+                let (needed, available) = (needed as usize, (bytes as u128 * 8 / bits) as usize);
+                return Err(Error::OutOfStorage { framework: NAME, needed, available });
             }
         }
-        let offset = layout.start_offset().checked_mul(bits).ok_or(overflow)?;
+        let offset = layout.start_offset() as u128 * bits;
         if offset % 8 != 0 {
             return Err(Error::Inexpressible { framework: NAME, what: "a sub-byte tensor that begins within a byte" });
         }
-        Ok(Self { data: start.wrapping_add(offset / 8), dtype })
+        Ok(Self { data: start.wrapping_add((offset / 8) as usize), dtype })
     }
 
     /// Calls `read` with the description of the tensor that begins here.
@@ -115,15 +115,15 @@ impl Source {
     }
 
     /// # Safety
-    /// This was made from the tensor that `tensor` finds in `owner`, and nobody writes its storage while `owner` lives.
-    unsafe fn own<O: Send + 'static>(self, owner: O, tensor: impl Fn(&O) -> &CandleTensor) -> Tensor {
+    /// This was made from the tensor in `owner`, and nobody writes its storage while `owner` lives.
+    unsafe fn own(self, owner: Exported) -> Tensor {
         let memory = Memory { dtype: self.dtype, device: Device::CPU, flags: Flags::READ_ONLY, is_valid: true };
-        let ndim = tensor(&owner).rank();
+        let ndim = owner.tensor.rank();
         // SAFETY: `Source::new` has checked layout and bounds, and `owner` keeps the tensor and with it the storage;
         // candle's storage is initialised, and has no booleans.
         unsafe {
             Tensor::from_owner(owner, memory, ndim, |owner, shape, strides| {
-                let layout = tensor(owner).layout();
+                let layout = owner.tensor.layout();
                 shape.iter_mut().zip(layout.dims()).for_each(|(slot, length)| *slot = *length as i64);
                 strides.iter_mut().zip(layout.stride()).for_each(|(slot, stride)| *slot = *stride as i64);
                 self.data.cast_mut()

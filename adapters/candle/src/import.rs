@@ -6,7 +6,7 @@ use dlbridge_core::{Descriptor, Error, Import, Interchange, Reason, Route, Tenso
 
 use float8::F8E4M3;
 
-use crate::export::Guarded;
+use crate::export::Exported;
 use crate::{Candle, NAME};
 
 /// Calls `$body` with `$T` bound to the Rust type of a candle dtype, or `$raw` for those kept as bytes.
@@ -60,10 +60,10 @@ impl Import<Candle> for CandleTensor {
             Ok(dtype) => dtype,
             Err(error) => return Route::Impossible(error),
         };
-        if tensor.is_owned_by::<Guarded>() {
+        if tensor.is_owned_by::<Exported>() {
             return Route::Shared;
         }
-        let is_vec = by_dtype!(dtype, T => tensor.is_owned_by::<Vec<T>>(), _raw => false);
+        let is_vec = by_dtype!(dtype, T => tensor.is_owned_by::<Vec<T>>(), _raw => tensor.is_owned_by::<Vec<u8>>());
         match is_vec {
             true if tensor.is_row_major() => Route::Shared,
             true => Route::Copied(Reason::Strided),
@@ -74,27 +74,26 @@ impl Import<Candle> for CandleTensor {
     fn import(tensor: Tensor) -> Result<Self, Error> {
         Self::plan(&tensor.descriptor()).require_shared(NAME)?;
         let (dtype, shape) = (check(&tensor.descriptor())?, dims(&tensor.descriptor()));
-        let tensor = match tensor.downcast::<Guarded>() {
-            Ok(guarded) => return Ok(guarded.tensor),
+        let tensor = match tensor.downcast::<Exported>() {
+            Ok(exported) => return Ok(exported.tensor),
             Err(tensor) => tensor,
         };
-        // What is left is a tensor that shows only a part of the vector that owns it.
-        let part = Err(Error::CopyRequired { framework: NAME, reason: Reason::Strided });
-        by_dtype!(dtype, T => tensor.into_vec::<T>().map_or(part, |vec| from_vec(vec, shape)), _raw => part)
+        // What is left otherwise is a tensor that shows only a part of the vector that owns it.
+        let part = || Error::CopyRequired { framework: NAME, reason: Reason::Strided };
+        by_dtype!(
+            dtype,
+            T => tensor.into_vec::<T>().map_err(|_| part()).and_then(|vec| from_vec(vec, shape)),
+            raw => tensor.into_bytes().map_err(|_| part()).and_then(|bytes| from_bytes(raw, bytes, shape))
+        )
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
         let shape = dims(tensor);
-        let bytes = || tensor.to_bytes();
-        let storage = by_dtype!(check(tensor)?, T => return from_vec(tensor.to_vec::<T>()?, shape), raw => match raw {
-            DType::F8E4M3 => CpuStorage::F8E4M3(bytes()?.into_iter().map(F8E4M3::from_bits).collect()),
-            DType::F6E2M3 => CpuStorage::F6E2M3(bytes()?),
-            DType::F6E3M2 => CpuStorage::F6E3M2(bytes()?),
-            DType::F4 => CpuStorage::F4(bytes()?),
-            DType::F8E8M0 => CpuStorage::F8E8M0(bytes()?),
-            _ => return Err(Error::UnsupportedDType { framework: NAME, dtype: tensor.dtype() }),
-        });
-        Ok(Self::from_storage(Storage::Cpu(storage), shape, BackpropOp::none(), false))
+        by_dtype!(
+            check(tensor)?,
+            T => from_vec(tensor.to_vec::<T>()?, shape),
+            raw => from_bytes(raw, tensor.to_bytes()?, shape)
+        )
     }
 }
 
@@ -116,4 +115,18 @@ fn dims(tensor: &Descriptor<'_>) -> Vec<usize> {
 fn from_vec<T: WithDType>(vec: Vec<T>, shape: Vec<usize>) -> Result<CandleTensor, Error> {
     CandleTensor::from_vec(vec, shape, &CandleDevice::Cpu)
         .map_err(|error| Error::Framework { framework: NAME, message: error.to_string().into() })
+}
+
+/// A tensor of a dtype that candle keeps as bytes.
+fn from_bytes(dtype: DType, bytes: Vec<u8>, shape: Vec<usize>) -> Result<CandleTensor, Error> {
+    let storage = match dtype {
+        // Collected in place: a byte becomes a float where it is.
+        DType::F8E4M3 => CpuStorage::F8E4M3(bytes.into_iter().map(F8E4M3::from_bits).collect()),
+        DType::F6E2M3 => CpuStorage::F6E2M3(bytes),
+        DType::F6E3M2 => CpuStorage::F6E3M2(bytes),
+        DType::F4 => CpuStorage::F4(bytes),
+        DType::F8E8M0 => CpuStorage::F8E8M0(bytes),
+        _ => return Err(Error::Inexpressible { framework: NAME, what: "this dtype" }),
+    };
+    Ok(CandleTensor::from_storage(Storage::Cpu(storage), shape, BackpropOp::none(), false))
 }

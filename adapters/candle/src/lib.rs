@@ -2,7 +2,7 @@
 //!
 //! | type | out | in |
 //! |---|---|---|
-//! | `candle_core::Tensor`, `&Tensor` | shared, read-only, any layout | shared if it was made from a candle tensor or from a `Vec` (an ndarray `Array`, a fresh copy) in row-major order, else one copy |
+//! | `candle_core::Tensor`, `&Tensor` | shared, read-only, any layout | shared if it was made from a candle tensor or owns a whole `Vec` (an ndarray `Array`, a fresh copy) in row-major order, else one copy |
 //! | `candle_core::DType`, `Device` | exchanged | exchanged |
 //!
 //! All CPU dtypes go both ways, the sub-byte ones packed. candle has no bool, i8, u16 or u64: these are errors, never
@@ -10,9 +10,9 @@
 //!
 //! # While an export lives
 //! candle tensors change through `&self` (`slice_set`, `zero_set`, `Var::set`, in-place custom ops). The export holds
-//! the storage's read lock until it is dropped, on whatever thread: reads go on, and **writes wait**. A thread that
-//! writes in place to a tensor whose export it still holds waits forever, and so does one that reads while another
-//! waits to write. [`export_unguarded`] shares without the lock, for callers who rule out writes themselves.
+//! the storage's read lock until it is dropped, on whatever thread: candle's own reading goes on, and **writes wait**.
+//! A thread that writes in place to a tensor whose export it still holds waits forever; and while a writer waits, so do
+//! `share`, `convert` and `route` of the same storage. [`export_unguarded`] shares without the lock, for callers who rule out writes themselves.
 //!
 //! ```
 //! use candle_core::{Device, Tensor};

@@ -4,8 +4,9 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Deref;
 
+use dlbridge_core::layout::Dims;
 use dlbridge_core::{Descriptor, Element, Error, Export, Import, Lend, Reason, Route, Tensor, TensorRef, ViewMut};
-use ndarray::{ArcArray, Array, ArrayRef, ArrayView, ArrayViewMut, Dimension, IxDyn};
+use ndarray::{ArcArray, Array, ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, Dimension, IxDyn, RawData};
 
 use crate::view::check_ndim;
 use crate::{NAME, NdArray};
@@ -109,10 +110,7 @@ impl<A: Element, D: Dimension + 'static> Import<NdArray> for Array<A, D> {
             Ok(vec) => return from_vec(shape, vec),
             Err(tensor) => tensor,
         };
-        match tensor.downcast::<Array<A, IxDyn>>() {
-            Ok(array) => with_rank(array),
-            Err(_) => Err(Error::CopyRequired { framework: NAME, reason: Reason::Strided }),
-        }
+        take(tensor)
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
@@ -131,15 +129,40 @@ impl<A: Element, D: Dimension + 'static> Import<NdArray> for ArcArray<A, D> {
 
     fn import(tensor: Tensor) -> Result<Self, Error> {
         Self::plan(&tensor.descriptor()).require_shared(NAME)?;
-        match tensor.downcast::<ArcArray<A, IxDyn>>() {
-            Ok(array) => with_rank(array),
-            Err(tensor) => Array::import(tensor).map(Array::into_shared),
+        if tensor.descriptor().is_owned_by::<ArcArray<A, IxDyn>>() {
+            return take(tensor);
         }
+        Array::import(tensor).map(Array::into_shared)
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
         Array::import_copy(tensor).map(Array::into_shared)
     }
+}
+
+/// The array that owns the tensor, if the tensor shows just what the array does.
+fn take<S, A, D>(tensor: Tensor) -> Result<ArrayBase<S, D>, Error>
+where
+    S: Data<Elem = A> + 'static,
+    A: Element,
+    D: Dimension,
+{
+    let tensor_says: (_, Dims, Dims) = {
+        let tensor = tensor.descriptor();
+        (tensor.data(), tensor.shape().iter().copied().collect(), tensor.strides().iter().collect())
+    };
+    let part = Error::CopyRequired { framework: NAME, reason: Reason::Strided };
+    let Ok(array) = tensor.downcast::<ArrayBase<S, IxDyn>>() else { return Err(part) };
+    let (data, shape, strides) = tensor_says;
+    let same_axes = array.ndim() == shape.len()
+        && (0..shape.len()).all(|axis| {
+            let (length, stride) = (array.shape()[axis] as i64, array.strides()[axis] as i64);
+            length == shape[axis] && (length <= 1 || stride == strides[axis])
+        });
+    if !array.is_empty() && (array.as_ptr().cast() != data || !same_axes) {
+        return Err(part);
+    }
+    with_rank(array)
 }
 
 /// The shape of a tensor whose rank fits `D`.
@@ -154,9 +177,7 @@ fn from_vec<A, D: Dimension>(shape: D, vec: Vec<A>) -> Result<Array<A, D>, Error
     Array::from_shape_vec(shape, vec).map_err(|_| Error::LengthMismatch { expected, found })
 }
 
-fn with_rank<S: ndarray::RawData, D: Dimension>(
-    array: ndarray::ArrayBase<S, IxDyn>,
-) -> Result<ndarray::ArrayBase<S, D>, Error> {
+fn with_rank<S: RawData, D: Dimension>(array: ArrayBase<S, IxDyn>) -> Result<ArrayBase<S, D>, Error> {
     let found = array.ndim();
     array.into_dimensionality().map_err(|_| Error::NdimMismatch { expected: D::NDIM.unwrap_or(found), found })
 }

@@ -12,6 +12,10 @@
 //! fixed rank or `IxDyn`; lending to a fixed rank allocates nothing. `A` is any
 //! [`Element`](dlbridge_core::Element).
 //!
+//! An array in standard order goes out as its vector, which candle and `Vec` take over. One that begins behind the start
+//! of its vector (after `slice_move`) cannot; ndarray does not tell beforehand, so that `route` calls it shared all the
+//! same, and `share` refuses. `convert` copies it.
+//!
 //! ```
 //! use dlbridge_core::{Bridge, Lend, Tensor};
 //! use dlbridge_ndarray as _; // the facade does this for you

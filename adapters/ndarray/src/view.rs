@@ -6,6 +6,7 @@ use ndarray::{ArrayView, ArrayViewMut, Axis, Dimension, ShapeBuilder, StrideShap
 use crate::NdArray;
 
 impl<'a, A: Element, D: Dimension> View<'a, NdArray> for ArrayView<'a, A, D> {
+    #[inline]
     fn view(tensor: TensorRef<'a>) -> Result<Self, Error> {
         check_ndim::<D>(&tensor)?;
         let first = tensor.as_ptr::<A>()?;
@@ -15,12 +16,15 @@ impl<'a, A: Element, D: Dimension> View<'a, NdArray> for ArrayView<'a, A, D> {
         // and `first` is aligned and checked to hold `A`s. Strides are made non-negative by starting at the lowest
         // address, and flipped back below.
         let mut view = unsafe { ArrayView::from_shape_ptr(layout.shape, lowest) };
-        flip(&tensor, |axis| view.invert_axis(axis));
+        if layout.lowest < 0 {
+            flip(&tensor, |axis| view.invert_axis(axis));
+        }
         Ok(view)
     }
 }
 
 impl<'a, A: Element, D: Dimension> ViewMut<'a, NdArray> for ArrayViewMut<'a, A, D> {
+    #[inline]
     fn view_mut(mut tensor: TensorMut<'a>) -> Result<Self, Error> {
         let descriptor = tensor.descriptor();
         check_ndim::<D>(&descriptor)?;
@@ -29,12 +33,15 @@ impl<'a, A: Element, D: Dimension> ViewMut<'a, NdArray> for ArrayViewMut<'a, A, 
         let lowest = first.wrapping_offset(layout.lowest);
         // SAFETY: as for `ArrayView`; a `TensorMut` is the only access for 'a, and its elements do not overlap.
         let mut view = unsafe { ArrayViewMut::from_shape_ptr(layout.shape, lowest) };
-        flip(&descriptor, |axis| view.invert_axis(axis));
+        if layout.lowest < 0 {
+            flip(&descriptor, |axis| view.invert_axis(axis));
+        }
         Ok(view)
     }
 }
 
 /// The rank is one that `D` can have.
+#[inline]
 pub(crate) fn check_ndim<D: Dimension>(tensor: &Descriptor<'_>) -> Result<(), Error> {
     match D::NDIM {
         Some(expected) if expected != tensor.ndim() => Err(Error::NdimMismatch { expected, found: tensor.ndim() }),
@@ -51,21 +58,22 @@ struct Layout<D: Dimension> {
 
 impl<D: Dimension> Layout<D> {
     /// The rank must fit `D`.
+    #[inline]
     fn of(tensor: &Descriptor<'_>) -> Self {
         let mut shape = D::zeros(tensor.ndim());
+        for (slot, length) in shape.slice_mut().iter_mut().zip(tensor.shape()) {
+            *slot = *length as usize;
+        }
+        if tensor.is_empty() {
+            return Self { shape: shape.into_shape_with_order().into(), lowest: 0 };
+        }
+        // Strides of axes that are not walked may be anything, and stay 0: ndarray wants even those to be in range.
         let mut strides = D::zeros(tensor.ndim());
         let mut lowest = 0;
-        let empty = tensor.is_empty();
-        for (axis, (length, stride)) in tensor.shape().iter().zip(tensor.strides().iter()).enumerate() {
-            shape[axis] = *length as usize;
-            // Strides of axes that are not walked may be anything; ndarray wants even those to be in range.
-            if *length > 1 && !empty {
-                strides[axis] = stride.unsigned_abs() as usize;
-                lowest += (*length - 1) as isize * stride.min(0) as isize;
-            }
-        }
-        if empty {
-            return Self { shape: shape.into_shape_with_order().into(), lowest: 0 };
+        let axes = tensor.shape().iter().zip(tensor.strides().iter()).zip(strides.slice_mut());
+        for ((length, stride), slot) in axes.filter(|((length, _), _)| **length > 1) {
+            *slot = stride.unsigned_abs() as usize;
+            lowest += (*length - 1) as isize * stride.min(0) as isize;
         }
         Self { shape: shape.strides(strides), lowest }
     }
@@ -73,9 +81,6 @@ impl<D: Dimension> Layout<D> {
 
 /// Calls `invert` for the axes that are walked backwards.
 fn flip(tensor: &Descriptor<'_>, mut invert: impl FnMut(Axis)) {
-    if tensor.is_empty() {
-        return;
-    }
     for (axis, (length, stride)) in tensor.shape().iter().zip(tensor.strides().iter()).enumerate() {
         if stride < 0 && *length > 1 {
             invert(Axis(axis));

@@ -7,6 +7,9 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/core/Allocator.h>
+#include <c10/core/ScalarTypeToTypeMeta.h>
+#include <c10/core/StorageImpl.h>
+#include <c10/core/TensorImpl.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -182,6 +185,7 @@ void dlbridge_release_storage(void* storage) {
 bool dlbridge_import(
     void* managed,
     void* data,
+    size_t bytes,
     const int64_t* shape,
     const int64_t* strides,
     int64_t ndim,
@@ -191,23 +195,27 @@ bool dlbridge_import(
     bool sealed,
     at::Tensor** out,
     char** error) {
-  bool owned = true;
-  bool ok = guarded(error, [&] {
-    const auto device = device_of(device_type, device_index);
-    auto maker = at::for_blob(data, at::IntArrayRef(shape, static_cast<size_t>(ndim)));
-    maker.strides(at::IntArrayRef(strides, static_cast<size_t>(ndim)));
-    maker.options(at::TensorOptions().dtype(static_cast<c10::ScalarType>(scalar_type)).device(device));
-    maker.target_device(device);
+  const auto device = device_of(device_type, device_index);
+  // From here on `managed` is let go of exactly once, also if something below throws.
+  c10::DataPtr memory(data, managed, sealed ? &release_sealed : &release, device);
+  return guarded(error, [&] {
     // A writable tensor may grow: libtorch then moves it to memory of its own and lets go of the foreign one.
-    if (!sealed && device.is_cpu()) maker.resizeable_storage().allocator(c10::GetAllocator(c10::kCPU));
-    maker.context(managed, sealed ? &release_sealed : &release);
-    owned = false;  // the maker has it now, and lets go of it also if it throws
-    at::Tensor tensor = maker.make_tensor();
-    if (sealed) seal(*tensor.storage().unsafeGetStorageImpl());
+    const bool resizable = !sealed && device.is_cpu();
+    auto storage = c10::make_intrusive<c10::StorageImpl>(
+        c10::StorageImpl::use_byte_size_t(),
+        c10::SymInt(static_cast<int64_t>(bytes)),
+        std::move(memory),
+        resizable ? c10::GetAllocator(c10::kCPU) : nullptr,
+        resizable);
+    if (sealed) seal(*storage);
+    at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
+        c10::Storage(std::move(storage)),
+        device.is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA,
+        c10::scalarTypeToTypeMeta(static_cast<c10::ScalarType>(scalar_type)));
+    const size_t n = static_cast<size_t>(ndim);
+    tensor.unsafeGetTensorImpl()->set_sizes_and_strides(at::IntArrayRef(shape, n), at::IntArrayRef(strides, n));
     *out = new at::Tensor(std::move(tensor));
   });
-  if (owned) release(managed);
-  return ok;
 }
 
 // The elements of `t` written to row-major host memory, whatever the device, lazy bits resolved.

@@ -77,14 +77,13 @@ fn is_reversed(tensor: &Descriptor<'_>) -> bool {
 
 /// Strides as libtorch takes them: never negative, and 1 on axes that are not walked.
 fn strides(tensor: &Descriptor<'_>) -> Dims {
-    let mut strides: Dims = tensor.strides().iter().collect();
-    if tensor.is_row_major() {
+    if tensor.is_empty() {
+        let mut strides = Dims::zeros(tensor.ndim());
         layout::fill_row_major(tensor.shape(), &mut strides);
+        return strides;
     }
-    for (_, stride) in tensor.shape().iter().zip(strides.iter_mut()).filter(|(length, _)| **length <= 1) {
-        *stride = 1;
-    }
-    strides
+    let axes = tensor.shape().iter().zip(tensor.strides().iter());
+    axes.map(|(length, stride)| if *length == 1 { 1 } else { stride }).collect()
 }
 
 fn share(tensor: Tensor, sealed: bool) -> Result<tch::Tensor, Error> {

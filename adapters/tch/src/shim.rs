@@ -43,6 +43,7 @@ unsafe extern "C" {
     fn dlbridge_import(
         managed: *mut c_void,
         data: *mut c_void,
+        bytes: usize,
         shape: *const i64,
         strides: *const i64,
         ndim: i64,
@@ -177,12 +178,13 @@ impl<'a> Dense<'a> {
         let (Some(extent), Some(itemsize), false) = (extent, self.dtype.itemsize(), self.is_lazy()) else {
             return Ok(());
         };
-        let offset = (self.info.data as usize).wrapping_sub(self.info.storage_data as usize) / itemsize;
-        let (needed, available) = (offset + extent.highest as usize + 1, self.info.storage_bytes / itemsize);
-        if needed > available {
-            return Err(Error::OutOfStorage { framework: NAME, needed, available });
+        let offset = (self.info.data as usize).wrapping_sub(self.info.storage_data as usize);
+        let needed = offset.checked_add((extent.highest as usize + 1) * itemsize);
+        if needed.is_some_and(|needed| needed <= self.info.storage_bytes) {
+            return Ok(());
         }
-        Ok(())
+        let (needed, available) = (offset / itemsize + extent.highest as usize + 1, self.info.storage_bytes / itemsize);
+        Err(Error::OutOfStorage { framework: NAME, needed, available })
     }
 
     /// A reference to the storage. With `lock`, it will never be resized again.
@@ -246,6 +248,8 @@ pub(crate) fn import(tensor: Tensor, strides: &[i64], target: &Target, sealed: b
     let descriptor = tensor.descriptor();
     let (data, shape, ndim) = (descriptor.data().cast_mut(), descriptor.shape().as_ptr(), descriptor.ndim() as i64);
     debug_assert_eq!(strides.len(), descriptor.ndim());
+    let bytes = descriptor.extent().and_then(|extent| descriptor.dtype().size_of(extent.highest as usize + 1, false));
+    let bytes = bytes.unwrap_or(0);
     let managed = tensor.into_raw().as_ptr().cast();
     // SAFETY: the numbers belong to `managed`, which the call takes over and whose deleter it calls once; libtorch
     // copies them first. Extent, sizes and signs are checked, so that its `noexcept` computations do not throw.
@@ -253,6 +257,7 @@ pub(crate) fn import(tensor: Tensor, strides: &[i64], target: &Target, sealed: b
         dlbridge_import(
             managed,
             data.cast(),
+            bytes,
             shape,
             strides.as_ptr(),
             ndim,

@@ -1,0 +1,17 @@
+//! Compiles libtorch's own routes, which the bench `libtorch` measures against.
+
+use std::env;
+use std::path::PathBuf;
+
+fn main() {
+    println!("cargo:rerun-if-changed=libtorch.cpp");
+    let lib = PathBuf::from(env::var_os("DEP_TCH_LIBTORCH_LIB").expect("torch-sys says where libtorch is"));
+    cc::Build::new()
+        .cpp(true)
+        .std("c++17")
+        .include(lib.join("../include"))
+        .warnings(false)
+        .opt_level(2)
+        .file("libtorch.cpp")
+        .compile("dlbridge_bench_libtorch");
+}

@@ -1,0 +1,91 @@
+//! What it costs to share with libtorch, against libtorch's own routes.
+
+use std::ffi::c_void;
+use std::hint::black_box;
+use std::ptr::{self, NonNull};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use dlbridge::sys::{
+    DLDataType, DLDevice, DLManagedTensorVersioned, DLPACK_MAJOR_VERSION, DLPackVersion, DLTensor, kDLCPU, kDLFloat,
+};
+use dlbridge::tch::{export_shared, tch};
+use dlbridge::{Bridge, ReadOnly, Tensor};
+use dlbridge_benches::Ratios;
+use tch::{Kind, Tensor as Torch};
+use torch_sys::C_tensor;
+
+unsafe extern "C" {
+    fn bench_export(tensor: *const C_tensor) -> *mut DLManagedTensorVersioned;
+    fn bench_import(managed: *mut DLManagedTensorVersioned) -> *mut C_tensor;
+    fn bench_from_blob(
+        data: *mut c_void,
+        shape: *const i64,
+        ndim: i64,
+        deleter: extern "C" fn(*mut c_void),
+    ) -> *mut C_tensor;
+}
+
+fn export(criterion: &mut Criterion) {
+    let mut group = Ratios::new(criterion, "libtorch tensor 64 × 64: export and drop");
+    let torch = Torch::zeros([64, 64], (Kind::Float, tch::Device::Cpu));
+    // SAFETY: nobody writes the tensor meanwhile.
+    group.bench("dlbridge", || unsafe { export_shared(black_box(&torch)) });
+    group.bench("at::toDLPackVersioned", || libtorchs_own(&torch));
+    let row = torch.narrow(1, 0, 32).narrow(0, 1, 1);
+    // SAFETY: nobody writes the tensor meanwhile.
+    group.bench("dlbridge, a row of it", || unsafe { export_shared(black_box(&row)) });
+    group.bench("at::toDLPackVersioned, a row of it", || libtorchs_own(&row));
+    group.bench("tch shallow_clone", || black_box(&torch).shallow_clone());
+}
+
+/// libtorch's export, let go of at once.
+fn libtorchs_own(torch: &Torch) {
+    // SAFETY: a live tensor.
+    let managed = black_box(unsafe { bench_export(black_box(torch).as_ptr()) });
+    // SAFETY: just exported, with a deleter, and not used afterwards.
+    unsafe { ((*managed).deleter.expect("a deleter"))(managed) };
+}
+
+extern "C" fn nothing(_: *mut c_void) {}
+
+fn import(criterion: &mut Criterion) {
+    let mut group = Ratios::new(criterion, "libtorch tensor 64 × 64: import and drop");
+    let (mut memory, mut shape, mut strides) = (vec![0f32; 64 * 64], [64i64, 64], [64i64, 1]);
+    let data = memory.as_mut_ptr().cast::<c_void>();
+    // A producer that costs nothing: one struct, used again and again, without a deleter.
+    let mut producer = DLManagedTensorVersioned {
+        version: DLPackVersion { major: DLPACK_MAJOR_VERSION, minor: 0 },
+        manager_ctx: ptr::null_mut(),
+        deleter: Some(keep),
+        flags: 0,
+        dl_tensor: DLTensor {
+            data,
+            device: DLDevice { device_type: kDLCPU, device_id: 0 },
+            ndim: 2,
+            dtype: DLDataType { code: kDLFloat, bits: 32, lanes: 1 },
+            shape: shape.as_mut_ptr(),
+            strides: strides.as_mut_ptr(),
+            byte_offset: 0,
+        },
+    };
+    unsafe extern "C" fn keep(_: *mut DLManagedTensorVersioned) {}
+    let managed = NonNull::from(&mut producer);
+    // SAFETY: the struct and its memory outlive every tensor made of them, and no two of these live at once.
+    let tensor = || unsafe { Tensor::from_raw(black_box(managed)) }.expect("a well-formed tensor");
+    // SAFETY: a new tensor of libtorch's.
+    let owned = |raw| unsafe { Torch::from_ptr(raw) };
+
+    group.bench("dlbridge", || tensor().share::<Torch>());
+    group.bench("dlbridge, read-only", || tensor().share::<ReadOnly<Torch>>());
+    // SAFETY: as for `tensor`.
+    group.bench("at::fromDLPackVersioned", || owned(unsafe { bench_import(managed.as_ptr()) }));
+    group.bench("at::from_blob with a deleter", || {
+        // SAFETY: as for `tensor`.
+        owned(unsafe { bench_from_blob(black_box(data), shape.as_ptr(), 2, nothing) })
+    });
+    let torch = Torch::zeros([64, 64], (Kind::Float, tch::Device::Cpu));
+    group.bench("tch copy", || torch.copy());
+}
+
+criterion_group!(benches, export, import);
+criterion_main!(benches);
