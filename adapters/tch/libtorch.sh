@@ -13,14 +13,15 @@ die() { printf 'libtorch.sh: %s\n' "$*" >&2; exit 1; }
 say() { printf 'libtorch.sh: %s\n' "$*" >&2; }
 
 version=${TORCH_VERSION:-2.13.0}
-# The CUDA runtime that the CPU half is linked with, too; no driver and no GPU is needed.
-case $version in
-  2.9.0) cuda=(nvidia-cuda-runtime-cu12==12.8.90 nvidia-cuda-cupti-cu12==12.8.90) ;;
-  2.13.0) cuda=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85) ;;
-  *) die "no recipe for torch $version; install it with pip and set LIBTORCH_USE_PYTORCH=1" ;;
-esac
 
 download() { # download FOLDER
+  # The CUDA runtime that the CPU half is linked with, too; no driver and no GPU is needed.
+  local cuda
+  case $version in
+    2.9.0) cuda=(nvidia-cuda-runtime-cu12==12.8.90 nvidia-cuda-cupti-cu12==12.8.90) ;;
+    2.13.0) cuda=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85) ;;
+    *) die "no recipe for torch $version: \`pip install torch==$version\` and set LIBTORCH_USE_PYTORCH=1" ;;
+  esac
   [ "$(uname -sm)" = "Linux x86_64" ] || die "no recipe for $(uname -sm): \`pip install torch==$version\` and set LIBTORCH_USE_PYTORCH=1"
   python3 -m pip --version >/dev/null 2>&1 || die "needs python3 with pip (Debian, Ubuntu: apt-get install python3-pip)"
   mkdir -p "$(dirname "$1")"
@@ -63,21 +64,29 @@ PYTHON
   ln -s libtorch_cpu.so "$part/libtorch/lib/libtorch.so"
   ln -s libgomp.so.1 "$part/libtorch/lib/libgomp.so"
   echo "$version" >"$part/libtorch/build-version" # torch-sys checks it
-  rm -rf "$1"
-  mv "$part/libtorch" "$1"
+  # Another run may have been faster; its folder is as good.
+  has_version "$1" || { rm -rf "$1" && mv -T "$part/libtorch" "$1"; } || has_version "$1"
+  rm -rf "$part"
+  trap - EXIT
 }
 
-if [ -n "${LIBTORCH_USE_PYTORCH:-}" ]; then
+has_version() { # has_version FOLDER
+  [ "$(cat "$1/build-version" 2>/dev/null)" = "$version" ]
+}
+
+if [ -n "${LIBTORCH_USE_PYTORCH+set}" ]; then
   lib=$(python3 -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).parent / "lib")') ||
     die "LIBTORCH_USE_PYTORCH is set, but python3 cannot import torch"
   exports=()
 elif [ -n "${LIBTORCH:-}" ]; then
   lib=${LIBTORCH_LIB:-$LIBTORCH}/lib
   [ -d "$lib" ] || die "LIBTORCH is set, but there is no folder $lib"
+  [ -z "${TORCH_VERSION:-}" ] || has_version "$LIBTORCH" ||
+    die "TORCH_VERSION=$version, but LIBTORCH is set to $LIBTORCH: unset one of them"
   exports=()
 else
   LIBTORCH=${XDG_CACHE_HOME:-$HOME/.cache}/dlbridge/libtorch-$version
-  [ "$(cat "$LIBTORCH/build-version" 2>/dev/null)" = "$version" ] || download "$LIBTORCH"
+  has_version "$LIBTORCH" || download "$LIBTORCH"
   lib=$LIBTORCH/lib
   exports=("LIBTORCH=$LIBTORCH")
 fi

@@ -2,12 +2,12 @@
 
 use core::any::TypeId;
 use core::fmt;
-use core::mem;
-use core::ptr::{self, NonNull};
+use core::mem::{self, offset_of};
+use core::ptr::NonNull;
 
 use crate::layout::{self, Strides};
 use crate::owner::{self, Buffer, Memory, Provenance};
-use crate::sys::{self, DLManagedTensor, DLManagedTensorVersioned, DLTensor};
+use crate::sys::{self, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor};
 use crate::{DataType, Descriptor, Device, Element, Error, Flags, TensorMut, TensorRef};
 
 /// An owned DLPack tensor: from a Rust value, or from a producer of any language through either ABI.
@@ -158,8 +158,8 @@ impl Tensor {
     /// read; else as [`Descriptor::from_raw`].
     pub unsafe fn from_raw(managed: NonNull<DLManagedTensorVersioned>) -> Result<Self, Error> {
         let tensor = Self(Raw::Versioned(managed));
-        // SAFETY: promise (1); the version is stable in all versions, and nothing behind the flags is touched.
-        let version = unsafe { ptr::addr_of!((*managed.as_ptr()).version).read() };
+        // SAFETY: promise (1); the version comes first in all versions, and nothing else is touched.
+        let version = unsafe { managed.cast::<DLPackVersion>().as_ptr().read() };
         if version.major != sys::DLPACK_MAJOR_VERSION {
             return Err(Error::UnsupportedVersion { major: version.major, minor: version.minor });
         }
@@ -466,8 +466,10 @@ impl Drop for Tensor {
     fn drop(&mut self) {
         match self.0 {
             Raw::Owned(managed, _) | Raw::Versioned(managed) => {
+                let deleter = managed.as_ptr().cast::<u8>().wrapping_add(offset_of!(DLManagedTensorVersioned, deleter));
+                let deleter = deleter.cast::<Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>>();
                 // SAFETY: (3): alive; `deleter` is stable in all versions, and nothing behind the flags is touched.
-                if let Some(deleter) = unsafe { ptr::addr_of!((*managed.as_ptr()).deleter).read() } {
+                if let Some(deleter) = unsafe { deleter.read() } {
                     // SAFETY: (3): it has not run yet, and this handle is gone.
                     unsafe { deleter(managed.as_ptr()) };
                 }

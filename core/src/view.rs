@@ -192,7 +192,7 @@ impl<'a> Descriptor<'a> {
     /// [`Error::Misaligned`].
     #[inline]
     pub fn check_align(&self, align: usize) -> Result<(), Error> {
-        if align > 1 && (self.data as usize) % align != 0 && !self.is_empty() {
+        if align > 1 && self.data as usize % align != 0 && !self.is_empty() {
             return Err(Error::Misaligned { address: self.data as usize, align });
         }
         Ok(())
@@ -330,10 +330,10 @@ impl<'a> TensorRef<'a> {
     pub fn as_ptr<T: Element>(&self) -> Result<*const T, Error> {
         self.check_dtype(T::DTYPE)?;
         self.check_host()?;
-        if self.is_empty() {
-            return Ok(ptr::NonNull::dangling().as_ptr());
+        if self.data.is_null() || self.data as usize % mem::align_of::<T>() != 0 {
+            self.check_align(mem::align_of::<T>())?;
+            return Ok(ptr::NonNull::dangling().as_ptr()); // There are no elements.
         }
-        self.check_align(mem::align_of::<T>())?;
         if !T::ANY_BITS && !self.is_valid() {
             self.check_bools()?;
         }

@@ -159,21 +159,19 @@ fn f1_a_sealed_tensor_cannot_be_written_by_any_safe_call() {
         ("scatter_", Box::new(|| alias().f_scatter_(0, &Torch::from_slice(&[0i64]), &Torch::from_slice(&[9f32])))),
         ("random_", Box::new(|| alias().f_random_())),
         ("normal_", Box::new(|| alias().f_normal_(0., 1.))),
-        ("resize_", Box::new(|| alias().f_resize_([100]))),
-        ("add out=", Box::new(|| Torch::f_add_out(&alias(), &other, &other))),
-        ("mv out=", Box::new(|| Torch::f_mv_out(&alias(), &Torch::zeros([6, 6], CPU), &other))),
+        ("add out=", Box::new(|| other.f_add_out(&alias(), &other))),
+        ("mv out=", Box::new(|| Torch::zeros([6, 6], CPU).f_mv_out(&alias(), &other))),
     ];
+    let original = [0., 1., 2., 3., 4., 5.];
     for (name, write) in writes {
         // With a scalar argument tch panics instead of giving libtorch's error back.
         let refused = catch_unwind(AssertUnwindSafe(write)).map_or(true, |result| result.is_err());
-        assert!(refused, "{name} wrote to sealed memory");
+        assert!(refused, "{name} was not refused");
+        assert_eq!(candle.to_vec1::<f32>().unwrap(), original, "{name} wrote to sealed memory");
     }
     assert!(alias().f_copy_(&other).is_err());
-    // A lazy clone, which would be written in place once it is the only one, is a full copy from the start.
-    if let Ok(mut clone) = alias().f_internal_lazy_clone() {
-        assert_ne!(data_ptr(&clone).unwrap(), data_ptr(&sealed).unwrap());
-        let _ = clone.fill_(9.);
-    }
+    // A lazy clone would be written in place once it is the only one; libtorch makes none of foreign memory.
+    assert!(alias().f_internal_lazy_clone().is_err());
     assert!(catch_unwind(AssertUnwindSafe(|| alias().data_ptr())).is_err());
     assert!(Vec::<f32>::try_from(&*sealed).is_err());
     assert_eq!(candle.to_vec1::<f32>().unwrap(), [0., 1., 2., 3., 4., 5.]);
@@ -271,16 +269,86 @@ fn what_dlpack_cannot_express_is_refused_with_its_name() {
 
 #[test]
 fn a_tensor_that_outgrew_its_storage_is_refused() {
-    // libtorch keeps the new size of a `resize_` that fails.
-    let mut torch = torch(6);
+    // libtorch keeps the new size of a `resize_` that fails, as on memory that it cannot move.
+    let memory = [0f32; 6];
+    // SAFETY: the memory outlives the tensor.
+    let mut torch =
+        unsafe { Torch::from_blob(memory.as_ptr().cast(), &[3], &[1], Kind::ComplexFloat, tch::Device::Cpu) };
+    assert!(torch.f_resize_([1000]).is_err());
+    let refused = Some(Error::OutOfStorage { framework: "tch", needed: 1000, available: 3 });
+    assert_eq!((&torch).convert::<Tensor>().err(), refused);
+    assert_eq!((&torch.conj()).convert::<Tensor>().err(), refused);
+    assert_eq!(data_ptr(&torch).err(), refused);
+}
+
+#[test]
+fn a_sealed_tensor_that_grows_moves_away_from_the_memory_it_shared() {
+    let producer = Producer::f32(&[4], &[7.; 4]);
+    let calls = producer.calls();
+    let sealed: ReadOnly<Torch> = import(producer).into_read_only().share().unwrap();
+    let export: Tensor = (&*sealed).share().unwrap();
+    let mut alias = sealed.shallow_clone();
+    let _ = alias.resize_([1000]);
+    assert_eq!((alias.double_value(&[3]), sealed.numel()), (7., 1000));
+    assert!(alias.f_zero_().is_err());
+    assert_eq!(export.to_vec::<f32>().unwrap(), [7.; 4]);
+    assert_eq!(calls.count(), 0);
+    drop(export);
+    assert_eq!(calls.count(), 1);
+}
+
+#[test]
+fn memory_that_is_shared_behind_the_storage_is_not_unique() {
+    // Copy-on-write clones have a storage each, and one memory.
+    let (first, second) = (torch(6), torch(6));
+    let clone = first.internal_lazy_clone();
     // SAFETY: nobody writes meanwhile.
-    let export = unsafe { export_shared(&torch) }.unwrap();
-    assert!(torch.f_resize_([1000]).is_err(), "the storage is locked while it is exported");
-    assert_eq!(export.to_vec::<f32>().unwrap(), [0., 1., 2., 3., 4., 5.]);
-    if torch.size() == [1000] {
-        let refused = torch.share::<Tensor>().err();
-        assert_eq!(refused, Some(Error::OutOfStorage { framework: "tch", needed: 1000, available: 6 }));
-    }
+    assert_eq!(unsafe { export_shared(&first) }.err(), copy_required::<()>(Reason::NotUnique).err());
+    assert_eq!(first.share::<Tensor>().err(), copy_required::<()>(Reason::NotUnique).err());
+    assert_eq!(clone.convert::<Vec<f32>>().unwrap(), [0., 1., 2., 3., 4., 5.]);
+    // A mapped file has as many storages as it is mapped.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("numbers");
+    std::fs::write(&file, [0u8; 24]).unwrap();
+    let map = || Torch::from_file(file.to_str().unwrap(), true, 6, CPU);
+    let (one, _other) = (map(), map());
+    assert_eq!(one.share::<Tensor>().err(), copy_required::<()>(Reason::NotUnique).err());
+    assert!(second.share::<Tensor>().is_ok());
+}
+
+#[test]
+fn axes_of_length_one_do_not_pass_for_another_memory_format() {
+    // A batch of grey images, as from MNIST: channels-last strides would be valid, too, and spread through the model.
+    let images: Torch =
+        Tensor::new(vec![0f32; 2 * 28 * 28], &[2, 1, 28, 28]).map_err(Error::from).unwrap().share().unwrap();
+    assert_eq!(images.stride(), [784, 784, 28, 1]);
+    let kernel = Torch::zeros([3, 1, 5, 5], CPU);
+    let features = images.conv2d(&kernel, None::<&Torch>, [1], [0], [1], 1);
+    assert!(features.is_contiguous());
+    assert_eq!(features.view([2, -1]).size(), [2, 3 * 24 * 24]);
+    let odd = import(Producer::f32(&[1, 3, 1], &[0., 1., 2.]).strides(&[-200, 1, 77]));
+    assert_eq!(odd.share::<Torch>().unwrap().stride(), [3, 1, 1]);
+}
+
+#[test]
+fn a_description_does_not_follow_its_source() {
+    let torch = Torch::zeros([1, 1, 1, 1, 1, 1, 7], CPU);
+    let mut alias = torch.shallow_clone();
+    let shape = (&torch).describe(|tensor, _| {
+        let _ = alias.squeeze_();
+        tensor.shape().to_vec()
+    });
+    assert_eq!(shape.unwrap(), [1, 1, 1, 1, 1, 1, 7]);
+}
+
+#[test]
+fn padded_sub_byte_elements_are_refused() {
+    let dtype = DataType::FLOAT4_E2M1FN.with_lanes(2);
+    let packed = import(Producer::new(dtype, &[2], &[0x21, 0x43]));
+    let torch: Torch = packed.share().unwrap();
+    assert_eq!(torch.share::<Tensor>().unwrap().dtype(), dtype);
+    let padded = import(Producer::new(dtype, &[2], &[1, 2, 3, 4]).flags(Flags::PADDED.bits()));
+    assert!(matches!(padded.convert::<Torch>(), Err(Error::Unsupported { framework: "tch", .. })));
 }
 
 #[test]

@@ -60,20 +60,21 @@ impl<D: Dimension> Layout<D> {
     /// The rank must fit `D`.
     #[inline]
     fn of(tensor: &Descriptor<'_>) -> Self {
-        let mut shape = D::zeros(tensor.ndim());
-        for (slot, length) in shape.slice_mut().iter_mut().zip(tensor.shape()) {
-            *slot = *length as usize;
+        let (mut shape, mut strides) = (D::zeros(tensor.ndim()), D::zeros(tensor.ndim()));
+        let (mut lowest, mut is_empty) = (0, false);
+        let slots = shape.slice_mut().iter_mut().zip(strides.slice_mut());
+        for ((length, stride), (shape, slot)) in tensor.shape().iter().zip(tensor.strides().iter()).zip(slots) {
+            *shape = *length as usize;
+            is_empty |= *length == 0;
+            // Strides of axes that are not walked may be anything, and stay 0: ndarray wants even those in range.
+            if *length > 1 {
+                *slot = stride.unsigned_abs() as usize;
+                lowest = ((*length - 1) as isize).wrapping_mul(stride.min(0) as isize).wrapping_add(lowest);
+            }
         }
-        if tensor.is_empty() {
+        if is_empty {
+            // Without elements, no stride says anything.
             return Self { shape: shape.into_shape_with_order().into(), lowest: 0 };
-        }
-        // Strides of axes that are not walked may be anything, and stay 0: ndarray wants even those to be in range.
-        let mut strides = D::zeros(tensor.ndim());
-        let mut lowest = 0;
-        let axes = tensor.shape().iter().zip(tensor.strides().iter()).zip(strides.slice_mut());
-        for ((length, stride), slot) in axes.filter(|((length, _), _)| **length > 1) {
-            *slot = stride.unsigned_abs() as usize;
-            lowest += (*length - 1) as isize * stride.min(0) as isize;
         }
         Self { shape: shape.strides(strides), lowest }
     }

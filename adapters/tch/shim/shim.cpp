@@ -10,7 +10,11 @@
 #include <c10/core/ScalarTypeToTypeMeta.h>
 #include <c10/core/StorageImpl.h>
 #include <c10/core/TensorImpl.h>
+#include <c10/core/impl/COW.h>
+#include <c10/util/SmallVector.h>
+#include <c10/util/safe_numerics.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -45,27 +49,68 @@ void release(void* managed) {
   if (m->deleter) m->deleter(m);
 }
 
-// The same under another address: by its deleter a sealed storage is recognised. The store keeps linkers from folding
-// the two functions into one.
-volatile bool released_sealed = false;
-void release_sealed(void* managed) {
-  released_sealed = true;
-  release(managed);
-}
+// What owns the memory of a sealed storage. It is counted apart from the storage, because a `resize_` moves the storage
+// elsewhere and lets go of its memory, which exports may still use.
+struct Sealed {
+  std::atomic<size_t> uses;
+  void* managed;
+};
 
-// Whether `t` is the only way to its storage. A view of a tensor keeps that tensor alive for autograd, and with it one
-// more reference to the storage; if nobody else holds the base, both go together.
-bool is_unique(const at::Tensor& t) {
-  if (t.use_count() != 1) return false;
-  const size_t uses = t.storage().use_count();
-  if (uses == 1) return true;
-  if (uses != 2 || !t.is_view()) return false;
-  const auto& base = t._base();
-  return base.use_count() == 1 && base.has_storage() && base.storage().is_alias_of(t.storage());
+void release_sealed(void* context) {
+  auto* sealed = static_cast<Sealed*>(context);
+  if (sealed->uses.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    release(sealed->managed);
+    delete sealed;
+  }
 }
 
 bool is_sealed(const c10::Storage& storage) {
   return storage.data_ptr().get_deleter() == &release_sealed;
+}
+
+// Whether `t` is the only way to its memory.
+//
+// The memory must be that of a plain allocation, or have come in here: a copy-on-write storage, a mapped file and the
+// like may be shared although the storage is not. A view of a tensor keeps that tensor alive for autograd, and with it
+// one more reference to the storage; if nobody else holds the base, both go together. The count of the storage is read
+// last: while `t` and its base have one handle each, nobody can make a new reference from them.
+bool is_unique(const at::Tensor& t) {
+  const c10::Storage& storage = t.storage();
+  const auto& impl = *storage.unsafeGetStorageImpl();
+  if (storage.data_ptr().get_deleter() != &release && !c10::impl::cow::has_simple_data_ptr(impl)) return false;
+  if (t.use_count() != 1) return false;
+  size_t expected = 1;
+  if (t.is_view()) {
+    const auto& base = t._base();
+    if (base.use_count() != 1 || !base.has_storage()) return false;
+    if (base.storage().is_alias_of(storage)) expected = 2;
+  }
+  std::atomic_thread_fence(std::memory_order_acquire);
+  const bool unique = static_cast<size_t>(storage.use_count()) == expected;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return unique;
+}
+
+// Bytes of the storage, from its beginning, that `t` reaches. False if some number overflows; empty axes count as 1.
+bool needed_bytes(const at::Tensor& t, const char* storage, uint64_t* needed) {
+  const auto sizes = t.sizes();
+  const auto strides = t.strides();
+  uint64_t highest = 0, count = t.element_size(), reach = 0;
+  bool empty = false;
+  for (size_t i = 0; i < sizes.size(); i++) {
+    const auto size = static_cast<uint64_t>(sizes[i]);
+    empty |= size == 0;
+    if (c10::mul_overflows(count, size == 0 ? 1 : size, &count) || count > INT64_MAX) return false;
+    if (size < 2) continue;
+    if (c10::mul_overflows(size - 1, static_cast<uint64_t>(strides[i]), &reach)) return false;
+    if (c10::add_overflows(highest, reach, &highest)) return false;
+  }
+  *needed = 0;
+  if (empty) return true;
+  const auto offset = static_cast<uint64_t>(static_cast<const char*>(t.const_data_ptr()) - storage);
+  uint64_t bytes = 0;
+  return !c10::add_overflows(highest, 1, &bytes) && !c10::mul_overflows(bytes, t.element_size(), &bytes) &&
+      !c10::add_overflows(offset, bytes, needed) && *needed <= INT64_MAX;
 }
 
 [[noreturn]] void refuse_write(c10::StorageImpl*) {
@@ -122,8 +167,8 @@ struct DlbridgeInfo {
   const int64_t* shape;
   const int64_t* strides;
   int64_t ndim;
-  const void* storage_data;
-  size_t storage_bytes;
+  uint64_t needed_bytes;
+  uint64_t storage_bytes;
   int32_t scalar_type;
   int32_t device_type;
   int32_t device_index;
@@ -141,6 +186,8 @@ enum : uint32_t {
   kNoStorage = 128,
   kSealed = 256,
   kUnique = 512,
+  kOverflow = 1024,
+  kCopyOnWrite = 2048,
 };
 
 // What `t` is. `shape` and `strides` point into it. Fields behind `flags` that name a reason to stop are zero.
@@ -164,28 +211,37 @@ bool dlbridge_describe(const at::Tensor* t, DlbridgeInfo* info, char** error) {
     info->shape = t->sizes().data();
     info->strides = t->strides().data();
     info->data = t->const_data_ptr();
-    info->storage_data = storage.data();
     info->storage_bytes = storage.nbytes();
-    if (is_unique(*t)) info->flags |= kUnique;
+    if (!needed_bytes(*t, static_cast<const char*>(storage.data()), &info->needed_bytes)) info->flags |= kOverflow;
+    if (c10::impl::cow::is_cow_data_ptr(storage.data_ptr())) info->flags |= kCopyOnWrite;
+    // The allocator of an implicit zero does not live as long as the tensor.
+    if (!(info->flags & kZeroTensor) && is_unique(*t)) info->flags |= kUnique;
   });
 }
 
-// A new reference to the storage of `t`. With `lock`, the storage will never be resized again.
-void* dlbridge_retain_storage(const at::Tensor* t, bool lock) {
-  c10::Storage storage = t->storage();
-  if (lock) storage.unsafeGetStorageImpl()->set_resizable(false);
-  return storage.unsafeReleaseStorageImpl();
+// A new reference to what owns the memory of `t`: its storage, or what is behind a sealed one.
+void* dlbridge_retain(const at::Tensor* t) {
+  const c10::Storage& storage = t->storage();
+  if (!is_sealed(storage)) return c10::Storage(storage).unsafeReleaseStorageImpl();
+  auto* sealed = static_cast<Sealed*>(storage.data_ptr().get_context());
+  sealed->uses.fetch_add(1, std::memory_order_relaxed);
+  return sealed;
 }
 
-void dlbridge_release_storage(void* storage) {
-  c10::intrusive_ptr<c10::StorageImpl>::reclaim(static_cast<c10::StorageImpl*>(storage));
+// Gives a reference back; `sealed` says which kind it is.
+void dlbridge_release(void* owner, bool sealed) {
+  if (sealed) {
+    release_sealed(owner);
+  } else {
+    c10::intrusive_ptr<c10::StorageImpl>::reclaim(static_cast<c10::StorageImpl*>(owner));
+  }
 }
 
-// A tensor over foreign memory. Takes over `managed`: its deleter runs once, also on failure.
+// A tensor over foreign memory. Takes over `managed`: its deleter runs once, also on failure. `strides` is NULL for a
+// row-major tensor; axes of length 1 may have any stride, all others have strides of 0 or more.
 bool dlbridge_import(
     void* managed,
     void* data,
-    size_t bytes,
     const int64_t* shape,
     const int64_t* strides,
     int64_t ndim,
@@ -197,13 +253,33 @@ bool dlbridge_import(
     char** error) {
   const auto device = device_of(device_type, device_index);
   // From here on `managed` is let go of exactly once, also if something below throws.
-  c10::DataPtr memory(data, managed, sealed ? &release_sealed : &release, device);
+  c10::DataPtr memory(data, managed, &release, device);
   return guarded(error, [&] {
-    // A writable tensor may grow: libtorch then moves it to memory of its own and lets go of the foreign one.
-    const bool resizable = !sealed && device.is_cpu();
+    const at::IntArrayRef sizes(shape, static_cast<size_t>(ndim));
+    // Strides as libtorch has them itself: row-major ones on axes of length 1, where others would pass for another
+    // memory format.
+    c10::SmallVector<int64_t, 8> steps(sizes.size());
+    int64_t elements = 1, extent = 1;
+    bool contiguous = true;
+    for (size_t i = sizes.size(); i-- > 0;) {
+      steps[i] = strides && sizes[i] != 1 ? strides[i] : elements;
+      contiguous = contiguous && steps[i] == elements;
+      extent += (sizes[i] - 1) * steps[i];
+      elements *= sizes[i];
+    }
+    if (elements == 0) contiguous = true;
+    if (contiguous) extent = elements;
+    const auto dtype = c10::scalarTypeToTypeMeta(static_cast<c10::ScalarType>(scalar_type));
+    if (sealed) {
+      auto* owner = new Sealed{{1}, managed};
+      (void)memory.release_context();
+      memory = c10::DataPtr(data, owner, &release_sealed, device);
+    }
+    // A tensor on the CPU may grow: libtorch then moves it to memory of its own and lets go of the foreign one.
+    const bool resizable = device.is_cpu();
     auto storage = c10::make_intrusive<c10::StorageImpl>(
         c10::StorageImpl::use_byte_size_t(),
-        c10::SymInt(static_cast<int64_t>(bytes)),
+        c10::SymInt(extent * static_cast<int64_t>(dtype.itemsize())),
         std::move(memory),
         resizable ? c10::GetAllocator(c10::kCPU) : nullptr,
         resizable);
@@ -211,22 +287,28 @@ bool dlbridge_import(
     at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
         c10::Storage(std::move(storage)),
         device.is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA,
-        c10::scalarTypeToTypeMeta(static_cast<c10::ScalarType>(scalar_type)));
-    const size_t n = static_cast<size_t>(ndim);
-    tensor.unsafeGetTensorImpl()->set_sizes_and_strides(at::IntArrayRef(shape, n), at::IntArrayRef(strides, n));
+        dtype);
+    if (contiguous) {
+      tensor.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
+    } else {
+      tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, steps);
+    }
     *out = new at::Tensor(std::move(tensor));
   });
 }
 
-// The elements of `t` written to row-major host memory, whatever the device, lazy bits resolved.
-bool dlbridge_copy_to_host(const at::Tensor* t, void* target, char** error) {
+// The elements of `t`, whose shape is `shape`, written to row-major host memory, whatever the device, lazy bits resolved.
+bool dlbridge_copy_to_host(const at::Tensor* t, const int64_t* shape, int64_t ndim, void* target, char** error) {
   return guarded(error, [&] {
-    at::Tensor to = at::from_blob(target, t->sizes(), at::TensorOptions().dtype(t->scalar_type()));
+    const at::IntArrayRef sizes(shape, static_cast<size_t>(ndim));
+    TORCH_CHECK(t->sizes() == sizes, "the tensor was resized while it was copied");
+    at::Tensor to = at::from_blob(target, sizes, at::TensorOptions().dtype(t->scalar_type()));
     to.copy_(*t);
   });
 }
 
-// A tensor of libtorch's own with a copy of memory on a device.
+// A tensor of libtorch's own with a copy of memory on a device. `strides` is NULL for a row-major tensor, and has no
+// negative numbers.
 bool dlbridge_clone(
     void* data,
     const int64_t* shape,
@@ -235,17 +317,15 @@ bool dlbridge_clone(
     int32_t scalar_type,
     int32_t device_type,
     int32_t device_index,
-    bool sealed,
     at::Tensor** out,
     char** error) {
   return guarded(error, [&] {
     const auto device = device_of(device_type, device_index);
-    const size_t n = static_cast<size_t>(ndim);
+    const at::IntArrayRef sizes(shape, static_cast<size_t>(ndim));
     auto options = at::TensorOptions().dtype(static_cast<c10::ScalarType>(scalar_type)).device(device);
-    at::Tensor from = at::from_blob(data, at::IntArrayRef(shape, n), at::IntArrayRef(strides, n), options);
-    at::Tensor tensor = from.clone(at::MemoryFormat::Contiguous);
-    if (sealed) seal(*tensor.storage().unsafeGetStorageImpl());
-    *out = new at::Tensor(std::move(tensor));
+    at::Tensor from = strides ? at::from_blob(data, sizes, at::IntArrayRef(strides, sizes.size()), options)
+                              : at::from_blob(data, sizes, options);
+    *out = new at::Tensor(from.clone(at::MemoryFormat::Contiguous));
   });
 }
 

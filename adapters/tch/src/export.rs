@@ -51,13 +51,13 @@ impl Export<Tch> for ReadOnly<tch::Tensor> {
     }
 }
 
-/// Shares a tensor that others may also hold. The result is read-only, and the storage will never be resized again.
+/// Shares a tensor that others may also hold. The result is read-only.
 ///
 /// `Copies: never.`
 ///
 /// # Safety
-/// While the result lives, nobody writes the memory through libtorch: no in-place operation (`add_`, `fill_`, `copy_`,
-/// …) on this tensor, nor on any other that shares its storage.
+/// While the result lives, nobody writes the memory through libtorch or moves it: no in-place operation (`add_`,
+/// `fill_`, `copy_`, `resize_`, …) on this tensor, nor on any other that shares its storage.
 ///
 /// # Errors
 /// As the safe export, but for the other handles.
@@ -66,13 +66,16 @@ pub unsafe fn export_shared(tensor: &tch::Tensor) -> Result<Tensor, Error> {
     if dense.is_lazy() {
         return Err(Error::CopyRequired { framework: NAME, reason: Reason::Lazy });
     }
-    Ok(own(&dense, Flags::READ_ONLY, true))
+    if dense.is_copy_on_write() {
+        return Err(Error::CopyRequired { framework: NAME, reason: Reason::NotUnique });
+    }
+    Ok(own(&dense, Flags::READ_ONLY))
 }
 
 fn share(tensor: &tch::Tensor, by_value: bool) -> Result<Tensor, Error> {
     let dense = Dense::new(tensor)?;
     let flags = sharing(&dense, by_value).map_err(|reason| Error::CopyRequired { framework: NAME, reason })?;
-    Ok(own(&dense, flags, false))
+    Ok(own(&dense, flags))
 }
 
 /// The flags to share with, or why the tensor cannot be shared. `by_value` says that the tensor itself is given up.
@@ -89,14 +92,14 @@ fn sharing(dense: &Dense<'_>, by_value: bool) -> Result<Flags, Reason> {
 }
 
 /// The caller has made sure that the sharing is sound: nobody writes, or nobody else has access.
-fn own(dense: &Dense<'_>, flags: Flags, lock: bool) -> Tensor {
+fn own(dense: &Dense<'_>, flags: Flags) -> Tensor {
     let (shape, strides) = (dense.shape(), dense.strides());
     // libtorch's booleans can be made from any bytes.
     let memory = Memory { dtype: dense.dtype, device: dense.device, flags, is_valid: false };
-    // SAFETY: libtorch's sizes and strides, checked to lie within the storage, which the handle keeps alive. Its memory
+    // SAFETY: libtorch's sizes and strides, checked to lie within the storage, whose memory the owner keeps. Its memory
     // counts as initialised even where `empty` made it: libtorch hands it out the same way.
     unsafe {
-        Tensor::from_owner(dense.storage(lock), memory, shape.len(), |_, lengths, steps| {
+        Tensor::from_owner(dense.retain(), memory, shape.len(), |_, lengths, steps| {
             lengths.copy_from_slice(shape);
             steps.copy_from_slice(strides);
             dense.data().cast_mut()
@@ -121,6 +124,8 @@ fn describe<R>(
 fn copy(tensor: &tch::Tensor) -> Result<Tensor, Error> {
     let dense = Dense::new(tensor)?;
     let like = dense.descriptor(Flags::empty())?;
-    // SAFETY: libtorch copies all elements, or fails; `filled` gives room for them.
-    unsafe { Tensor::filled(&like, |target| dense.copy_to_host(target)) }
+    // SAFETY: `filled` gives room for all elements.
+    let write = |target| unsafe { dense.copy_to_host(target) };
+    // SAFETY: libtorch copies all elements, or fails.
+    unsafe { Tensor::filled(&like, write) }
 }

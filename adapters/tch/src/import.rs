@@ -1,7 +1,6 @@
 //! DLPack → libtorch.
 
-use dlbridge_core::layout::{self, Dims};
-use dlbridge_core::{Descriptor, DeviceType, Error, Import, ReadOnly, Reason, Route, Tensor, TensorRef};
+use dlbridge_core::{Descriptor, Device, DeviceType, Error, Import, ReadOnly, Reason, Route, Tensor, TensorRef};
 
 use crate::shim::{self, Target};
 use crate::{NAME, Tch, dtype};
@@ -9,14 +8,10 @@ use crate::{NAME, Tch, dtype};
 /// A plain tensor may be written, so it shares writable memory only.
 impl Import<Tch> for tch::Tensor {
     fn plan(tensor: &Descriptor<'_>) -> Route {
-        match plan(tensor) {
-            Route::Shared if tensor.flags().is_read_only() => Route::Copied(Reason::ReadOnly),
-            route => route,
-        }
+        plan(tensor, false)
     }
 
     fn import(tensor: Tensor) -> Result<Self, Error> {
-        Self::plan(&tensor.descriptor()).require_shared(NAME)?;
         share(tensor, false)
     }
 
@@ -28,78 +23,73 @@ impl Import<Tch> for tch::Tensor {
 /// A tensor that libtorch refuses to write, over memory of any kind.
 impl Import<Tch> for ReadOnly<tch::Tensor> {
     fn plan(tensor: &Descriptor<'_>) -> Route {
-        plan(tensor)
+        plan(tensor, true)
     }
 
     fn import(tensor: Tensor) -> Result<Self, Error> {
-        plan(&tensor.descriptor()).require_shared(NAME)?;
         let sealed = share(tensor, true)?;
         // SAFETY: the storage is sealed: libtorch throws on every access that could write, through whatever tensor.
         Ok(unsafe { Self::new(sealed) })
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
-        // SAFETY: sealed as above, although nobody shares the copy: a `ReadOnly` behaves the same however it was made.
+        // SAFETY: nobody shares the copy. On the CPU it is sealed all the same, to behave alike however it was made.
         copy(tensor, true).map(|tensor| unsafe { Self::new(tensor) })
     }
 }
 
-fn plan(tensor: &Descriptor<'_>) -> Route {
-    let align = match target(tensor) {
-        Ok((_, align)) => align,
-        Err(error) => return Route::Impossible(error),
-    };
-    if tensor.is_empty() {
-        Route::Shared
-    } else if is_reversed(tensor) {
-        Route::Copied(Reason::NegativeStrides)
-    } else if tensor.check_align(align).is_err() {
-        Route::Copied(Reason::Misaligned { align })
-    } else {
-        Route::Shared
+fn plan(tensor: &Descriptor<'_>, sealed: bool) -> Route {
+    match target(tensor) {
+        Err(error) => Route::Impossible(error),
+        Ok(target) => obstacle(tensor, &target, sealed).map_or(Route::Shared, Route::Copied),
     }
 }
 
-/// As what libtorch would hold the tensor, and the alignment that it needs.
-fn target(tensor: &Descriptor<'_>) -> Result<(Target, usize), Error> {
+/// As what libtorch would hold the tensor.
+fn target(tensor: &Descriptor<'_>) -> Result<Target, Error> {
     let (scalar_type, align) = dtype::to_scalar_type(tensor.dtype())?;
+    if tensor.dtype().is_sub_byte() && tensor.flags().is_padded() {
+        return Err(Error::Unsupported { framework: NAME, what: "sub-byte elements padded to bytes" });
+    }
     let device = match tensor.device() {
+        Device::CPU => tch::Device::Cpu,
         device if device.kind() == DeviceType::CUDA => dtype::cuda(device.id())?,
         device if device.is_host_accessible() => tch::Device::Cpu,
         device => return Err(Error::UnsupportedDevice { framework: NAME, device }),
     };
-    Ok((Target { scalar_type, device }, align))
+    Ok(Target { scalar_type, align, device })
 }
 
-fn is_reversed(tensor: &Descriptor<'_>) -> bool {
-    tensor.shape().iter().zip(tensor.strides().iter()).any(|(length, stride)| *length > 1 && stride < 0)
-}
-
-/// Strides as libtorch takes them: never negative, and 1 on axes that are not walked.
-fn strides(tensor: &Descriptor<'_>) -> Dims {
-    if tensor.is_empty() {
-        let mut strides = Dims::zeros(tensor.ndim());
-        layout::fill_row_major(tensor.shape(), &mut strides);
-        return strides;
+/// Why libtorch cannot share a tensor that it could hold.
+fn obstacle(tensor: &Descriptor<'_>, target: &Target, sealed: bool) -> Option<Reason> {
+    let is_reversed = || tensor.shape().iter().zip(tensor.strides().iter()).any(|(n, stride)| *n > 1 && stride < 0);
+    if is_reversed() && !tensor.is_empty() {
+        Some(Reason::NegativeStrides)
+    } else if tensor.check_align(target.align).is_err() {
+        Some(Reason::Misaligned { align: target.align })
+    } else if tensor.flags().is_read_only() && !sealed {
+        Some(Reason::ReadOnly)
+    } else {
+        None
     }
-    let axes = tensor.shape().iter().zip(tensor.strides().iter());
-    axes.map(|(length, stride)| if *length == 1 { 1 } else { stride }).collect()
 }
 
 fn share(tensor: Tensor, sealed: bool) -> Result<tch::Tensor, Error> {
-    let (target, _) = target(&tensor.descriptor())?;
-    let strides = strides(&tensor.descriptor());
-    shim::import(tensor, &strides, &target, sealed)
+    let target = target(&tensor.descriptor())?;
+    match obstacle(&tensor.descriptor(), &target, sealed) {
+        Some(reason) => Err(Error::CopyRequired { framework: NAME, reason }),
+        None => shim::import(tensor, &target, sealed),
+    }
 }
 
 fn copy(tensor: &TensorRef<'_>, sealed: bool) -> Result<tch::Tensor, Error> {
-    let (target, _) = target(tensor)?;
+    let target = target(tensor)?;
     if target.device == tch::Device::Cpu {
-        return share(tensor.to_contiguous()?, sealed);
+        return shim::import(tensor.to_contiguous()?, &target, sealed);
     }
-    if is_reversed(tensor) {
+    if tensor.strides().iter().any(|stride| stride < 0) {
         return Err(Error::Unsupported { framework: NAME, what: "negative strides on a GPU" });
     }
     // SAFETY: a `TensorRef` is readable on its device; its strides are not negative.
-    unsafe { shim::clone(tensor, &strides(tensor), &target, sealed) }
+    unsafe { shim::clone(tensor, &target) }
 }

@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
+use dlbridge_core::layout::Dims;
 use dlbridge_core::{DataType, Descriptor, Device, Error, Flags, Tensor};
 use torch_sys::C_tensor;
 
@@ -17,8 +18,8 @@ pub(crate) struct Info {
     shape: *const i64,
     strides: *const i64,
     ndim: i64,
-    storage_data: *const c_void,
-    storage_bytes: usize,
+    needed_bytes: u64,
+    storage_bytes: u64,
     scalar_type: i32,
     device_type: i32,
     device_index: i32,
@@ -35,15 +36,16 @@ const REQUIRES_GRAD: u32 = 64;
 const NO_STORAGE: u32 = 128;
 const SEALED: u32 = 256;
 const UNIQUE: u32 = 512;
+const OVERFLOW: u32 = 1024;
+const COPY_ON_WRITE: u32 = 2048;
 
 unsafe extern "C" {
     fn dlbridge_describe(tensor: *const C_tensor, info: *mut Info, error: *mut *mut c_char) -> bool;
-    fn dlbridge_retain_storage(tensor: *const C_tensor, lock: bool) -> *mut c_void;
-    fn dlbridge_release_storage(storage: *mut c_void);
+    fn dlbridge_retain(tensor: *const C_tensor) -> *mut c_void;
+    fn dlbridge_release(owner: *mut c_void, sealed: bool);
     fn dlbridge_import(
         managed: *mut c_void,
         data: *mut c_void,
-        bytes: usize,
         shape: *const i64,
         strides: *const i64,
         ndim: i64,
@@ -54,7 +56,13 @@ unsafe extern "C" {
         out: *mut *mut C_tensor,
         error: *mut *mut c_char,
     ) -> bool;
-    fn dlbridge_copy_to_host(tensor: *const C_tensor, target: *mut c_void, error: *mut *mut c_char) -> bool;
+    fn dlbridge_copy_to_host(
+        tensor: *const C_tensor,
+        shape: *const i64,
+        ndim: i64,
+        target: *mut c_void,
+        error: *mut *mut c_char,
+    ) -> bool;
     fn dlbridge_clone(
         data: *mut c_void,
         shape: *const i64,
@@ -63,7 +71,6 @@ unsafe extern "C" {
         scalar_type: i32,
         device_type: i32,
         device_index: i32,
-        sealed: bool,
         out: *mut *mut C_tensor,
         error: *mut *mut c_char,
     ) -> bool;
@@ -92,10 +99,14 @@ fn framework(message: &str) -> Error {
     Error::Framework { framework: NAME, message: message.into() }
 }
 
-/// A dense tensor with a storage, as libtorch describes it; borrows from the tensor.
+/// A dense tensor with a storage, as libtorch describes it.
+///
+/// Lengths and strides are copied: another handle to the same tensor can change them in place at any time.
 pub(crate) struct Dense<'a> {
     info: Info,
     tensor: &'a tch::Tensor,
+    shape: Dims,
+    strides: Dims,
     pub(crate) dtype: DataType,
     pub(crate) device: Device,
 }
@@ -108,19 +119,7 @@ impl<'a> Dense<'a> {
         call(|error| unsafe { dlbridge_describe(tensor.as_ptr(), info.as_mut_ptr(), error) })?;
         // SAFETY: written, as the call succeeded.
         let info = unsafe { info.assume_init() };
-        for (flag, what) in [
-            (UNDEFINED, "an undefined tensor"),
-            (NOT_STRIDED, "a sparse tensor or one with a layout of its own"),
-            (QUANTIZED, "a quantized tensor"),
-            (NO_STORAGE, "a tensor without a storage"),
-        ] {
-            if info.flags & flag != 0 {
-                return Err(Error::Inexpressible { framework: NAME, what });
-            }
-        }
-        if info.flags & REQUIRES_GRAD != 0 {
-            return Err(Error::RequiresGrad { framework: NAME });
-        }
+        refuse(info.flags)?;
         let device = match info.device_type {
             0 => Device::CPU,
             1 => Device::cuda(info.device_index),
@@ -129,19 +128,25 @@ impl<'a> Dense<'a> {
             }
         };
         let dtype = dtype::of_scalar_type(info.scalar_type)?;
-        let dense = Self { info, tensor, dtype, device };
-        dense.check_bounds()?;
-        Ok(dense)
+        // A failed `resize_` leaves a tensor that is larger than its storage. An implicit zero has none at all.
+        if info.needed_bytes > info.storage_bytes && info.flags & ZERO_TENSOR == 0 {
+            let itemsize = dtype.itemsize().unwrap_or(1);
+            let (needed, available) = (info.needed_bytes as usize / itemsize, info.storage_bytes as usize / itemsize);
+            return Err(Error::OutOfStorage { framework: NAME, needed, available });
+        }
+        // SAFETY: `ndim` lengths of the tensor, which is alive.
+        let shape = unsafe { numbers(info.shape, info.ndim) };
+        // SAFETY: `ndim` strides, likewise.
+        let strides = unsafe { numbers(info.strides, info.ndim) };
+        Ok(Self { info, tensor, shape, strides, dtype, device })
     }
 
-    pub(crate) fn shape(&self) -> &'a [i64] {
-        // SAFETY: `ndim` lengths of the tensor, which does not change while it is borrowed.
-        unsafe { numbers(self.info.shape, self.info.ndim) }
+    pub(crate) fn shape(&self) -> &[i64] {
+        &self.shape
     }
 
-    pub(crate) fn strides(&self) -> &'a [i64] {
-        // SAFETY: as above.
-        unsafe { numbers(self.info.strides, self.info.ndim) }
+    pub(crate) fn strides(&self) -> &[i64] {
+        &self.strides
     }
 
     pub(crate) fn data(&self) -> *const u8 {
@@ -151,6 +156,11 @@ impl<'a> Dense<'a> {
     /// Its elements are computed when they are read.
     pub(crate) fn is_lazy(&self) -> bool {
         self.info.flags & (CONJ | NEG | ZERO_TENSOR) != 0
+    }
+
+    /// Reading it for writing, as libtorch does even to look, may move it elsewhere.
+    pub(crate) fn is_copy_on_write(&self) -> bool {
+        self.info.flags & COPY_ON_WRITE != 0
     }
 
     /// It shares read-only memory, and libtorch refuses to write it.
@@ -163,7 +173,7 @@ impl<'a> Dense<'a> {
         self.info.flags & UNIQUE != 0
     }
 
-    pub(crate) fn descriptor(&self, flags: Flags) -> Result<Descriptor<'a>, Error> {
+    pub(crate) fn descriptor(&self, flags: Flags) -> Result<Descriptor<'_>, Error> {
         if self.is_lazy() {
             // An implicit zero has no memory; only type, place and shape are real.
             let nowhere = NonNull::<u128>::dangling().as_ptr().cast();
@@ -172,25 +182,10 @@ impl<'a> Dense<'a> {
         Descriptor::new(self.data(), self.dtype, self.device, flags, self.shape(), Some(self.strides()))
     }
 
-    /// A failed `resize_` leaves a tensor that is larger than its storage.
-    fn check_bounds(&self) -> Result<(), Error> {
-        let extent = self.descriptor(Flags::empty())?.extent();
-        let (Some(extent), Some(itemsize), false) = (extent, self.dtype.itemsize(), self.is_lazy()) else {
-            return Ok(());
-        };
-        let offset = (self.info.data as usize).wrapping_sub(self.info.storage_data as usize);
-        let needed = offset.checked_add((extent.highest as usize + 1) * itemsize);
-        if needed.is_some_and(|needed| needed <= self.info.storage_bytes) {
-            return Ok(());
-        }
-        let (needed, available) = (offset / itemsize + extent.highest as usize + 1, self.info.storage_bytes / itemsize);
-        Err(Error::OutOfStorage { framework: NAME, needed, available })
-    }
-
-    /// A reference to the storage. With `lock`, it will never be resized again.
-    pub(crate) fn storage(&self, lock: bool) -> StorageHandle {
+    /// A reference to what owns the memory.
+    pub(crate) fn retain(&self) -> Owner {
         // SAFETY: a tensor with a storage, as `new` checked.
-        StorageHandle(unsafe { dlbridge_retain_storage(self.tensor.as_ptr(), lock) })
+        Owner { raw: unsafe { dlbridge_retain(self.tensor.as_ptr()) }, sealed: self.is_sealed() }
     }
 
     /// Writes the elements to host memory in row-major order.
@@ -198,37 +193,63 @@ impl<'a> Dense<'a> {
     /// # Safety
     /// `target` has room for them all.
     pub(crate) unsafe fn copy_to_host(&self, target: *mut u8) -> Result<(), Error> {
-        // SAFETY: the tensor is alive; the caller's promise for `target`.
-        call(|error| unsafe { dlbridge_copy_to_host(self.tensor.as_ptr(), target.cast(), error) })
+        let (tensor, shape, ndim) = (self.tensor.as_ptr(), self.shape.as_ptr(), self.info.ndim);
+        // SAFETY: the tensor is alive; the caller's promise for `target`, which is for this shape.
+        call(|error| unsafe { dlbridge_copy_to_host(tensor, shape, ndim, target.cast(), error) })
+    }
+}
+
+/// Refuses what DLPack cannot express.
+fn refuse(flags: u32) -> Result<(), Error> {
+    if flags & (UNDEFINED | NOT_STRIDED | QUANTIZED | NO_STORAGE | REQUIRES_GRAD | OVERFLOW) == 0 {
+        return Ok(());
+    }
+    if flags & OVERFLOW != 0 {
+        return Err(Error::Overflow { quantity: "element count" });
+    }
+    let reasons = [
+        (UNDEFINED, "an undefined tensor"),
+        (NOT_STRIDED, "a sparse tensor or one with a layout of its own"),
+        (QUANTIZED, "a quantized tensor"),
+        (NO_STORAGE, "a tensor without a storage"),
+    ];
+    match reasons.into_iter().find(|(flag, _)| flags & flag != 0) {
+        Some((_, what)) => Err(Error::Inexpressible { framework: NAME, what }),
+        None => Err(Error::RequiresGrad { framework: NAME }),
     }
 }
 
 /// # Safety
-/// `numbers` points to `len` integers that live, unchanged, for `'a`, if `len` is not 0.
-unsafe fn numbers<'a>(numbers: *const i64, len: i64) -> &'a [i64] {
+/// `numbers` points to `len` integers if `len` is not 0.
+unsafe fn numbers(numbers: *const i64, len: i64) -> Dims {
     if len == 0 {
-        return &[];
+        return Dims::zeros(0);
     }
     // SAFETY: the caller's promise.
-    unsafe { std::slice::from_raw_parts(numbers, len as usize) }
+    unsafe { std::slice::from_raw_parts(numbers, len as usize) }.iter().copied().collect()
 }
 
-/// A counted reference to a libtorch storage.
-pub(crate) struct StorageHandle(*mut c_void);
+/// A counted reference to what owns the memory of a tensor: its storage, or what is behind a sealed one.
+pub(crate) struct Owner {
+    raw: *mut c_void,
+    sealed: bool,
+}
 
-// SAFETY: the count is atomic, and the handle gives no access to the storage.
-unsafe impl Send for StorageHandle {}
+// SAFETY: the count is atomic, and the reference gives no access to the memory.
+unsafe impl Send for Owner {}
 
-impl Drop for StorageHandle {
+impl Drop for Owner {
     fn drop(&mut self) {
-        // SAFETY: the reference that `Dense::storage` took, given back once.
-        unsafe { dlbridge_release_storage(self.0) };
+        // SAFETY: the reference that `Dense::retain` took, given back once.
+        unsafe { dlbridge_release(self.raw, self.sealed) };
     }
 }
 
 /// Where and as what libtorch is to hold foreign memory.
 pub(crate) struct Target {
     pub(crate) scalar_type: i32,
+    /// The alignment that the elements need, in bytes.
+    pub(crate) align: usize,
     pub(crate) device: tch::Device,
 }
 
@@ -241,26 +262,24 @@ impl Target {
     }
 }
 
-/// A libtorch tensor over the memory of `tensor`, whose strides are given anew without signs or surprises.
-pub(crate) fn import(tensor: Tensor, strides: &[i64], target: &Target, sealed: bool) -> Result<tch::Tensor, Error> {
+/// A libtorch tensor over the memory of `tensor`, which has no negative strides on axes longer than 1.
+pub(crate) fn import(tensor: Tensor, target: &Target, sealed: bool) -> Result<tch::Tensor, Error> {
     let mut out = ptr::null_mut();
     let (device_type, device_index) = target.device();
-    let descriptor = tensor.descriptor();
-    let (data, shape, ndim) = (descriptor.data().cast_mut(), descriptor.shape().as_ptr(), descriptor.ndim() as i64);
-    debug_assert_eq!(strides.len(), descriptor.ndim());
-    let bytes = descriptor.extent().and_then(|extent| descriptor.dtype().size_of(extent.highest as usize + 1, false));
-    let bytes = bytes.unwrap_or(0);
-    let managed = tensor.into_raw().as_ptr().cast();
-    // SAFETY: the numbers belong to `managed`, which the call takes over and whose deleter it calls once; libtorch
-    // copies them first. Extent, sizes and signs are checked, so that its `noexcept` computations do not throw.
+    let raw = tensor.descriptor().to_raw();
+    // The numbers outlive the call: they belong to the managed tensor, or to the one that it is housed in.
+    let managed = tensor.into_raw();
+    // SAFETY: alive until the call takes it over.
+    let numbers = unsafe { &managed.as_ref().dl_tensor };
+    // SAFETY: the call takes over `managed`, calls its deleter once, and copies the numbers first. Extent, sizes and
+    // signs are checked, so that nothing overflows.
     call(|error| unsafe {
         dlbridge_import(
-            managed,
-            data.cast(),
-            bytes,
-            shape,
-            strides.as_ptr(),
-            ndim,
+            managed.as_ptr().cast(),
+            raw.data,
+            numbers.shape,
+            numbers.strides,
+            raw.ndim.into(),
             target.scalar_type,
             device_type,
             device_index,
@@ -276,26 +295,21 @@ pub(crate) fn import(tensor: Tensor, strides: &[i64], target: &Target, sealed: b
 /// A tensor of libtorch's own with the elements of memory on one of its devices.
 ///
 /// # Safety
-/// The memory is readable on `target.device`; strides are not negative.
-pub(crate) unsafe fn clone(
-    tensor: &Descriptor<'_>,
-    strides: &[i64],
-    target: &Target,
-    sealed: bool,
-) -> Result<tch::Tensor, Error> {
+/// The memory is readable on `target.device`; no stride is negative, not even on axes of length 1.
+pub(crate) unsafe fn clone(tensor: &Descriptor<'_>, target: &Target) -> Result<tch::Tensor, Error> {
     let mut out = ptr::null_mut();
     let (device_type, device_index) = target.device();
+    let raw = tensor.to_raw();
     // SAFETY: checked numbers that outlive the call; the caller's promise for the memory.
     call(|error| unsafe {
         dlbridge_clone(
-            tensor.data().cast_mut().cast(),
-            tensor.shape().as_ptr(),
-            strides.as_ptr(),
-            tensor.ndim() as i64,
+            raw.data,
+            raw.shape,
+            raw.strides,
+            raw.ndim.into(),
             target.scalar_type,
             device_type,
             device_index,
-            sealed,
             &mut out,
             error,
         )
