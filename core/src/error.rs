@@ -1,4 +1,5 @@
 //! What can go wrong, as data: one enum for the whole project.
+#![forbid(unsafe_code)]
 
 use alloc::boxed::Box;
 use core::fmt;

@@ -37,11 +37,15 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod abi;
 mod bridge;
 mod buffers;
+mod descriptor;
 mod device;
+mod dims;
 mod dtype;
 mod element;
+mod elements;
 mod error;
 mod exchange;
 mod flags;
@@ -56,9 +60,11 @@ mod view;
 
 pub use bridge::{Bridge, Export, Import, Lend, LendMut, View, ViewMut};
 pub use buffers::Core;
+pub use descriptor::Descriptor;
 pub use device::{Device, DeviceType};
 pub use dtype::{DataType, DataTypeCode};
 pub use element::Element;
+pub use elements::Elements;
 pub use error::{Error, Excerpt};
 pub use exchange::{Exchange, Interchange};
 pub use flags::Flags;
@@ -66,4 +72,4 @@ pub use owner::{Buffer, Memory};
 pub use read_only::ReadOnly;
 pub use route::{Converted, CopyPolicy, Reason, Route};
 pub use tensor::{Rejected, Tensor};
-pub use view::{Descriptor, Elements, TensorMut, TensorRef};
+pub use view::{TensorMut, TensorRef};

@@ -249,7 +249,7 @@ unsafe fn copy_line<const SIZE: usize>(axis: Axis, from: *const u8, to: *mut u8)
 unsafe fn copy_bits(source: &TensorRef<'_>, target: *mut u8, bits: usize) {
     // SAFETY: the caller provides `nbytes` bytes.
     unsafe { target.write_bytes(0, source.nbytes()) };
-    for (index, offset) in crate::view::Offsets::new(source).enumerate() {
+    for (index, offset) in crate::elements::Offsets::new(source).enumerate() {
         for bit in 0..bits {
             // In 64 bits: the bits of a large tensor are more than a pointer of 32 can count.
             let (from, to) = (offset as i64 * bits as i64 + bit as i64, index as u64 * bits as u64 + bit as u64);

@@ -7,7 +7,7 @@ use core::ptr::NonNull;
 
 use crate::layout::{self, Strides};
 use crate::owner::{self, Buffer, Memory, Provenance};
-use crate::sys::{self, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor};
+use crate::sys::{self, DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use crate::{DataType, Descriptor, Device, Element, Error, Flags, TensorMut, TensorRef};
 
 /// An owned DLPack tensor: from a Rust value, or from a producer of any language through either ABI.
@@ -20,10 +20,10 @@ use crate::{DataType, Descriptor, Device, Element, Error, Flags, TensorMut, Tens
 /// 2. The memory is initialised and readable, and nobody writes it; nobody else reads it if `READ_ONLY` is clear.
 /// 3. The deleter, where there is one, has not run; it may run on any thread.
 /// 4. `Raw::Owned` came from [`owner::place`] with an owner of the type that the function names.
-pub struct Tensor(Raw);
+pub struct Tensor(pub(crate) Raw);
 
 #[derive(Clone, Copy)]
-enum Raw {
+pub(crate) enum Raw {
     /// Made here, from a Rust value of the type named.
     Owned(NonNull<DLManagedTensorVersioned>, Provenance),
     Versioned(NonNull<DLManagedTensorVersioned>),
@@ -140,112 +140,6 @@ impl Tensor {
         tensor
     }
 
-    /// Takes over a versioned managed tensor (DLPack 1.0 and later).
-    ///
-    /// Whatever the outcome, the tensor is consumed: on an error its deleter has run.
-    ///
-    /// `Copies: never`.
-    ///
-    /// # Safety
-    /// 1. `managed` points to a managed tensor that the caller owns and does not use afterwards, laid out as its
-    ///    version says. Its deleter may be called on any thread.
-    /// 2. If `ndim` is positive, `shape` and `strides` are NULL or point to `ndim` integers.
-    /// 3. Until the deleter runs, the memory that they reach is initialised, readable and written by nobody, and the
-    ///    numbers do not change. If the read-only flag is clear, it may be written, and nobody else reads it.
-    ///
-    /// # Errors
-    /// [`Error::UnsupportedVersion`] for another major version, of which nothing but the version and the deleter is
-    /// read; else as [`Descriptor::from_raw`].
-    pub unsafe fn from_raw(managed: NonNull<DLManagedTensorVersioned>) -> Result<Self, Error> {
-        let tensor = Self(Raw::Versioned(managed));
-        // SAFETY: promise (1); the version comes first in all versions, and nothing else is touched.
-        let version = unsafe { managed.cast::<DLPackVersion>().as_ptr().read() };
-        if version.major != sys::DLPACK_MAJOR_VERSION {
-            return Err(Error::UnsupportedVersion { major: version.major, minor: version.minor });
-        }
-        tensor.revalidate().map(|()| tensor)
-    }
-
-    /// Takes over a legacy managed tensor (any header since v0.2). It has no flags, so it counts as writable.
-    ///
-    /// Whatever the outcome, the tensor is consumed: on an error its deleter has run.
-    ///
-    /// `Copies: never`.
-    ///
-    /// # Safety
-    /// As [`Tensor::from_raw`]. Legacy producers cannot say that memory is read-only: the caller vouches for it, or
-    /// uses [`Tensor::into_read_only`] at once.
-    ///
-    /// # Errors
-    /// As [`Descriptor::from_raw`].
-    pub unsafe fn from_legacy_raw(managed: NonNull<DLManagedTensor>) -> Result<Self, Error> {
-        let tensor = Self(Raw::Legacy(managed));
-        tensor.revalidate().map(|()| tensor)
-    }
-
-    /// Gives the tensor to a consumer of the versioned ABI, who calls its deleter when done.
-    ///
-    /// The struct has explicit strides, no `byte_offset` and a deleter. A foreign one that is so already goes out as it
-    /// came in; any other costs one small allocation.
-    ///
-    /// `Copies: never`.
-    pub fn into_raw(self) -> NonNull<DLManagedTensorVersioned> {
-        match self.0 {
-            Raw::Owned(managed, _) => {
-                mem::forget(self);
-                managed
-            }
-            // SAFETY: (3): alive, and of a version that is read.
-            Raw::Versioned(managed) if is_plain(self.dl_tensor(), unsafe { managed.as_ref() }.deleter.is_some()) => {
-                mem::forget(self);
-                managed
-            }
-            _ => self.rehouse(),
-        }
-    }
-
-    /// Gives the tensor to a consumer of the legacy ABI, who calls its deleter when done.
-    ///
-    /// `Copies: never`.
-    ///
-    /// # Errors
-    /// The legacy ABI has no flags, so the tensor comes back with [`Error::ReadOnly`] if it must not be written, and
-    /// with [`Error::Inexpressible`] if its sub-byte elements are padded.
-    pub fn into_legacy_raw(self) -> Result<NonNull<DLManagedTensor>, Rejected<Self>> {
-        let flags = self.flags();
-        let error = match self.0 {
-            // SAFETY: (3): alive.
-            Raw::Legacy(managed) if is_plain(self.dl_tensor(), unsafe { managed.as_ref() }.deleter.is_some()) => {
-                mem::forget(self);
-                return Ok(managed);
-            }
-            _ if flags.is_read_only() => Error::ReadOnly,
-            _ if flags.is_padded() && self.dtype().is_sub_byte() => {
-                Error::Inexpressible { framework: "the legacy ABI", what: "padded sub-byte elements" }
-            }
-            _ => return Ok(self.rehouse()),
-        };
-        Err(Rejected { value: self, error })
-    }
-
-    /// The tensor in a managed struct of ours.
-    fn rehouse<H: owner::Header>(self) -> NonNull<H> {
-        let flags = self.flags();
-        let memory = Memory { dtype: self.dtype(), device: self.device(), flags, is_valid: false };
-        let ndim = self.descriptor().ndim();
-        // SAFETY: by (1) and (2) the tensor describes memory that it keeps alive, and the new struct says the same.
-        unsafe {
-            owner::place(self, memory, ndim, |tensor: &mut Self, shape, strides| {
-                let descriptor = tensor.descriptor();
-                shape.copy_from_slice(descriptor.shape());
-                for (stride, given) in strides.iter_mut().zip(descriptor.strides().iter()) {
-                    *stride = given;
-                }
-                (descriptor.data().cast_mut(), flags)
-            })
-        }
-    }
-
     /// The same tensor, which nobody may write from now on.
     ///
     /// `Copies: never`. Costs one small allocation unless the tensor is read-only already.
@@ -338,7 +232,7 @@ impl Tensor {
     }
 
     #[inline]
-    fn dl_tensor(&self) -> &DLTensor {
+    pub(crate) fn dl_tensor(&self) -> &DLTensor {
         match &self.0 {
             // SAFETY: (1) and (3): the struct is alive and does not change.
             Raw::Owned(managed, _) | Raw::Versioned(managed) => unsafe { &managed.as_ref().dl_tensor },
@@ -349,7 +243,7 @@ impl Tensor {
 
     /// Establishes invariant (1), as far as numbers can.
     #[inline]
-    fn revalidate(&self) -> Result<(), Error> {
+    pub(crate) fn revalidate(&self) -> Result<(), Error> {
         // SAFETY: `shape` and `strides` are as the constructors' callers promise.
         unsafe { Descriptor::from_raw(self.dl_tensor(), self.flags()) }.map(|_| ())
     }
@@ -455,11 +349,6 @@ impl Tensor {
     pub fn to_contiguous(&self) -> Result<Self, Error> {
         self.view().to_contiguous()
     }
-}
-
-/// Whether a raw tensor is as consumers like it: with a deleter, explicit strides, and the data at its first element.
-fn is_plain(raw: &DLTensor, has_deleter: bool) -> bool {
-    has_deleter && raw.byte_offset == 0 && (raw.ndim == 0 || !raw.strides.is_null())
 }
 
 impl Drop for Tensor {

@@ -61,7 +61,7 @@ impl<D: Dimension> Layout<D> {
     #[inline]
     fn of(tensor: &Descriptor<'_>) -> Self {
         let (mut shape, mut strides) = (D::zeros(tensor.ndim()), D::zeros(tensor.ndim()));
-        let (mut lowest, mut is_empty) = (0, false);
+        let (mut lowest, mut is_empty) = (0isize, false);
         let slots = shape.slice_mut().iter_mut().zip(strides.slice_mut());
         for ((length, stride), (shape, slot)) in tensor.shape().iter().zip(tensor.strides().iter()).zip(slots) {
             *shape = *length as usize;
@@ -69,11 +69,11 @@ impl<D: Dimension> Layout<D> {
             // Strides of axes that are not walked may be anything, and stay 0: ndarray wants even those in range.
             if *length > 1 {
                 *slot = stride.unsigned_abs() as usize;
-                lowest = ((*length - 1) as isize).wrapping_mul(stride.min(0) as isize).wrapping_add(lowest);
+                // Without elements this may wrap, and is not used.
+                lowest = lowest.wrapping_add(((*length - 1) as isize).wrapping_mul(stride.min(0) as isize));
             }
         }
         if is_empty {
-            // Without elements, no stride says anything.
             return Self { shape: shape.into_shape_with_order().into(), lowest: 0 };
         }
         Self { shape: shape.strides(strides), lowest }

@@ -185,9 +185,8 @@ enum : uint32_t {
   kRequiresGrad = 64,
   kNoStorage = 128,
   kSealed = 256,
-  kUnique = 512,
-  kOverflow = 1024,
-  kCopyOnWrite = 2048,
+  kOverflow = 512,
+  kCopyOnWrite = 1024,
 };
 
 // What `t` is. `shape` and `strides` point into it. Fields behind `flags` that name a reason to stop are zero.
@@ -214,9 +213,12 @@ bool dlbridge_describe(const at::Tensor* t, DlbridgeInfo* info, char** error) {
     info->storage_bytes = storage.nbytes();
     if (!needed_bytes(*t, static_cast<const char*>(storage.data()), &info->needed_bytes)) info->flags |= kOverflow;
     if (c10::impl::cow::is_cow_data_ptr(storage.data_ptr())) info->flags |= kCopyOnWrite;
-    // The allocator of an implicit zero does not live as long as the tensor.
-    if (!(info->flags & kZeroTensor) && is_unique(*t)) info->flags |= kUnique;
   });
+}
+
+// Whether `t`, a dense tensor that is not lazy, is the only way to its memory.
+bool dlbridge_is_unique(const at::Tensor* t) {
+  return is_unique(*t);
 }
 
 // A new reference to what owns the memory of `t`: its storage, or what is behind a sealed one.

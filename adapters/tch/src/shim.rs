@@ -35,12 +35,12 @@ const ZERO_TENSOR: u32 = 32;
 const REQUIRES_GRAD: u32 = 64;
 const NO_STORAGE: u32 = 128;
 const SEALED: u32 = 256;
-const UNIQUE: u32 = 512;
-const OVERFLOW: u32 = 1024;
-const COPY_ON_WRITE: u32 = 2048;
+const OVERFLOW: u32 = 512;
+const COPY_ON_WRITE: u32 = 1024;
 
 unsafe extern "C" {
     fn dlbridge_describe(tensor: *const C_tensor, info: *mut Info, error: *mut *mut c_char) -> bool;
+    fn dlbridge_is_unique(tensor: *const C_tensor) -> bool;
     fn dlbridge_retain(tensor: *const C_tensor) -> *mut c_void;
     fn dlbridge_release(owner: *mut c_void, sealed: bool);
     fn dlbridge_import(
@@ -170,7 +170,9 @@ impl<'a> Dense<'a> {
 
     /// No other tensor, view or autograd graph refers to it.
     pub(crate) fn is_unique(&self) -> bool {
-        self.info.flags & UNIQUE != 0
+        // The allocator of an implicit zero, which would be asked, does not live as long as the tensor.
+        // SAFETY: a live, dense tensor.
+        !self.is_lazy() && unsafe { dlbridge_is_unique(self.tensor.as_ptr()) }
     }
 
     pub(crate) fn descriptor(&self, flags: Flags) -> Result<Descriptor<'_>, Error> {

@@ -1,0 +1,122 @@
+//! Tensors from and to C: the versioned ABI and the legacy one.
+
+use core::mem;
+use core::ptr::NonNull;
+
+use crate::owner::{self, Memory};
+use crate::sys::{self, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor};
+use crate::tensor::Raw;
+use crate::{Error, Rejected, Tensor};
+
+impl Tensor {
+    /// Takes over a versioned managed tensor (DLPack 1.0 and later).
+    ///
+    /// Whatever the outcome, the tensor is consumed: on an error its deleter has run.
+    ///
+    /// `Copies: never`.
+    ///
+    /// # Safety
+    /// 1. `managed` points to a managed tensor that the caller owns and does not use afterwards, laid out as its
+    ///    version says. Its deleter may be called on any thread.
+    /// 2. If `ndim` is positive, `shape` and `strides` are NULL or point to `ndim` integers.
+    /// 3. Until the deleter runs, the memory that they reach is initialised, readable and written by nobody, and the
+    ///    numbers do not change. If the read-only flag is clear, it may be written, and nobody else reads it.
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedVersion`] for another major version, of which nothing but the version and the deleter is
+    /// read; else as [`Descriptor::from_raw`].
+    pub unsafe fn from_raw(managed: NonNull<DLManagedTensorVersioned>) -> Result<Self, Error> {
+        let tensor = Self(Raw::Versioned(managed));
+        // SAFETY: promise (1); the version comes first in all versions, and nothing else is touched.
+        let version = unsafe { managed.cast::<DLPackVersion>().as_ptr().read() };
+        if version.major != sys::DLPACK_MAJOR_VERSION {
+            return Err(Error::UnsupportedVersion { major: version.major, minor: version.minor });
+        }
+        tensor.revalidate().map(|()| tensor)
+    }
+
+    /// Takes over a legacy managed tensor (any header since v0.2). It has no flags, so it counts as writable.
+    ///
+    /// Whatever the outcome, the tensor is consumed: on an error its deleter has run.
+    ///
+    /// `Copies: never`.
+    ///
+    /// # Safety
+    /// As [`Tensor::from_raw`]. Legacy producers cannot say that memory is read-only: the caller vouches for it, or
+    /// uses [`Tensor::into_read_only`] at once.
+    ///
+    /// # Errors
+    /// As [`Descriptor::from_raw`].
+    pub unsafe fn from_legacy_raw(managed: NonNull<DLManagedTensor>) -> Result<Self, Error> {
+        let tensor = Self(Raw::Legacy(managed));
+        tensor.revalidate().map(|()| tensor)
+    }
+
+    /// Gives the tensor to a consumer of the versioned ABI, who calls its deleter when done.
+    ///
+    /// The struct has explicit strides, no `byte_offset` and a deleter. A foreign one that is so already goes out as it
+    /// came in; any other costs one small allocation.
+    ///
+    /// `Copies: never`.
+    pub fn into_raw(self) -> NonNull<DLManagedTensorVersioned> {
+        match self.0 {
+            Raw::Owned(managed, _) => {
+                mem::forget(self);
+                managed
+            }
+            // SAFETY: (3): alive, and of a version that is read.
+            Raw::Versioned(managed) if is_plain(self.dl_tensor(), unsafe { managed.as_ref() }.deleter.is_some()) => {
+                mem::forget(self);
+                managed
+            }
+            _ => self.rehouse(),
+        }
+    }
+
+    /// Gives the tensor to a consumer of the legacy ABI, who calls its deleter when done.
+    ///
+    /// `Copies: never`.
+    ///
+    /// # Errors
+    /// The legacy ABI has no flags, so the tensor comes back with [`Error::ReadOnly`] if it must not be written, and
+    /// with [`Error::Inexpressible`] if its sub-byte elements are padded.
+    pub fn into_legacy_raw(self) -> Result<NonNull<DLManagedTensor>, Rejected<Self>> {
+        let flags = self.flags();
+        let error = match self.0 {
+            // SAFETY: (3): alive.
+            Raw::Legacy(managed) if is_plain(self.dl_tensor(), unsafe { managed.as_ref() }.deleter.is_some()) => {
+                mem::forget(self);
+                return Ok(managed);
+            }
+            _ if flags.is_read_only() => Error::ReadOnly,
+            _ if flags.is_padded() && self.dtype().is_sub_byte() => {
+                Error::Inexpressible { framework: "the legacy ABI", what: "padded sub-byte elements" }
+            }
+            _ => return Ok(self.rehouse()),
+        };
+        Err(Rejected { value: self, error })
+    }
+
+    /// The tensor in a managed struct of ours.
+    pub(crate) fn rehouse<H: owner::Header>(self) -> NonNull<H> {
+        let flags = self.flags();
+        let memory = Memory { dtype: self.dtype(), device: self.device(), flags, is_valid: false };
+        let ndim = self.descriptor().ndim();
+        // SAFETY: by (1) and (2) the tensor describes memory that it keeps alive, and the new struct says the same.
+        unsafe {
+            owner::place(self, memory, ndim, |tensor: &mut Self, shape, strides| {
+                let descriptor = tensor.descriptor();
+                shape.copy_from_slice(descriptor.shape());
+                for (stride, given) in strides.iter_mut().zip(descriptor.strides().iter()) {
+                    *stride = given;
+                }
+                (descriptor.data().cast_mut(), flags)
+            })
+        }
+    }
+}
+
+/// Whether a raw tensor is as consumers like it: with a deleter, explicit strides, and the data at its first element.
+fn is_plain(raw: &DLTensor, has_deleter: bool) -> bool {
+    has_deleter && raw.byte_offset == 0 && (raw.ndim == 0 || !raw.strides.is_null())
+}

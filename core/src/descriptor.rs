@@ -1,0 +1,261 @@
+//! What a tensor is, without access to its elements.
+
+use core::any::TypeId;
+use core::{fmt, ptr, slice};
+
+use crate::layout::{self, Extent, Strides};
+use crate::owner::Provenance;
+use crate::sys::DLTensor;
+use crate::{DataType, Device, Error, Flags};
+
+/// What a tensor is, without access to its elements: type, place, shape, strides, flags and address.
+///
+/// # Invariants
+/// 1. Lengths are 0 or more; strides, where explicit, are as many as lengths.
+/// 2. The element count, the size and the extent in bytes fit an `isize`, as [`layout::validate`] checks.
+/// 3. `data` points at the first element (`byte_offset` applied), and is not NULL if there are elements.
+#[derive(Clone, Copy)]
+pub struct Descriptor<'a> {
+    pub(crate) data: *mut u8,
+    pub(crate) dtype: DataType,
+    pub(crate) device: Device,
+    pub(crate) flags: Flags,
+    pub(crate) shape: &'a [i64],
+    pub(crate) strides: Option<&'a [i64]>,
+    pub(crate) owner: Option<Provenance>,
+}
+
+impl<'a> Descriptor<'a> {
+    /// Describes memory at `data`, checking every number.
+    ///
+    /// # Errors
+    /// [`Error::NegativeLength`], [`Error::Overflow`], [`Error::NullData`], and [`Error::LengthMismatch`] if the
+    /// strides are not as many as the lengths.
+    pub fn new(
+        data: *const u8,
+        dtype: DataType,
+        device: Device,
+        flags: Flags,
+        shape: &'a [i64],
+        strides: Option<&'a [i64]>,
+    ) -> Result<Self, Error> {
+        if let Some(strides) = strides.filter(|strides| strides.len() != shape.len()) {
+            return Err(Error::LengthMismatch { expected: shape.len(), found: strides.len() });
+        }
+        let elements = layout::validate(shape, strides, dtype, flags.is_padded())?;
+        if data.is_null() && elements > 0 {
+            return Err(Error::NullData { elements });
+        }
+        Ok(Self { data: data.cast_mut(), dtype, device, flags, shape, strides, owner: None })
+    }
+
+    /// Reads and checks a raw tensor.
+    ///
+    /// # Safety
+    /// If `ndim` is positive, `shape` is NULL or points to `ndim` integers, and so is `strides`; both stay unchanged
+    /// for `'a`.
+    ///
+    /// # Errors
+    /// As [`Descriptor::new`]; [`Error::NegativeNdim`] and [`Error::NullShape`].
+    pub unsafe fn from_raw(raw: &DLTensor, flags: Flags) -> Result<Self, Error> {
+        let ndim = usize::try_from(raw.ndim).map_err(|_| Error::NegativeNdim { ndim: raw.ndim })?;
+        if raw.shape.is_null() && ndim > 0 {
+            return Err(Error::NullShape { ndim: raw.ndim });
+        }
+        // SAFETY: the caller's promise, for `shape` that is not NULL or a rank of 0.
+        let shape = unsafe { dims(raw.shape, ndim) }.unwrap_or(&[]);
+        // SAFETY: the caller's promise.
+        let strides = unsafe { dims(raw.strides, ndim) };
+        let data = raw.data.cast::<u8>();
+        let offset = usize::try_from(raw.byte_offset).ok();
+        if data.is_null() {
+            return Self::new(data, raw.dtype.into(), raw.device.into(), flags, shape, strides);
+        }
+        let in_range = offset.is_some_and(|offset| (data as usize).checked_add(offset).is_some());
+        let Some(offset) = offset.filter(|_| in_range) else {
+            return Err(Error::Overflow { quantity: "byte_offset" });
+        };
+        Self::new(data.wrapping_add(offset), raw.dtype.into(), raw.device.into(), flags, shape, strides)
+    }
+
+    /// As [`Descriptor::from_raw`], for a tensor that was checked before.
+    ///
+    /// # Safety
+    /// [`Descriptor::from_raw`] has accepted `raw`, or it was made to be accepted, and it has not changed.
+    #[inline]
+    pub(crate) unsafe fn from_checked(raw: &DLTensor, flags: Flags, owner: Option<Provenance>) -> Self {
+        let ndim = raw.ndim as usize;
+        // SAFETY: the caller's promise.
+        let shape = unsafe { dims(raw.shape, ndim) }.unwrap_or(&[]);
+        // SAFETY: the caller's promise.
+        let strides = unsafe { dims(raw.strides, ndim) };
+        let offset = if raw.data.is_null() { 0 } else { raw.byte_offset as usize };
+        let data = raw.data.cast::<u8>().wrapping_add(offset);
+        Self { data, dtype: raw.dtype.into(), device: raw.device.into(), flags, shape, strides, owner }
+    }
+
+    /// Says which Rust value would own the memory once it is exported, so that a [route](crate::Import::route) can
+    /// tell whether that value would come back whole.
+    #[must_use]
+    pub fn owned_by<O: 'static>(self) -> Self {
+        Self { owner: Some(Provenance { type_id: TypeId::of::<O>, is_valid: false }), ..self }
+    }
+
+    /// Whether the memory is, or will be, owned by an `O` that [`Tensor::downcast`] can take out.
+    pub fn is_owned_by<O: 'static>(&self) -> bool {
+        self.owner.is_some_and(|owner| (owner.type_id)() == TypeId::of::<O>())
+    }
+
+    /// The type of one element.
+    #[inline]
+    pub fn dtype(&self) -> DataType {
+        self.dtype
+    }
+
+    /// Where the memory is.
+    #[inline]
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// Flags of the exchange.
+    #[inline]
+    pub fn flags(&self) -> Flags {
+        self.flags
+    }
+
+    /// The number of axes.
+    #[inline]
+    pub fn ndim(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// The lengths of the axes, in elements.
+    #[inline]
+    pub fn shape(&self) -> &'a [i64] {
+        self.shape
+    }
+
+    /// The strides of the axes, in elements.
+    #[inline]
+    pub fn strides(&self) -> Strides<'a> {
+        Strides::new(self.shape, self.strides)
+    }
+
+    /// The number of elements; 1 for a 0-d tensor.
+    #[inline]
+    pub fn len(&self) -> usize {
+        // By invariants (1) and (2) this neither overflows nor meets a negative number.
+        self.shape.iter().fold(1usize, |count, length| count.wrapping_mul(*length as usize))
+    }
+
+    /// Whether there are no elements.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.shape.contains(&0)
+    }
+
+    /// The bytes that the elements take when they are contiguous.
+    pub fn nbytes(&self) -> usize {
+        self.dtype.size_of(self.len(), self.flags.is_padded()).unwrap_or(usize::MAX)
+    }
+
+    /// The offsets that the layout reaches from the first element; `None` if there are no elements.
+    pub fn extent(&self) -> Option<Extent> {
+        layout::extent_of(self.shape, self.strides)
+    }
+
+    /// Whether the elements are next to each other in row-major order. Axes of length 1 do not count.
+    #[inline]
+    pub fn is_row_major(&self) -> bool {
+        layout::is_row_major(self.shape, self.strides)
+    }
+
+    /// Whether the elements are next to each other in column-major (Fortran) order.
+    pub fn is_column_major(&self) -> bool {
+        layout::is_column_major(self.shape, self.strides)
+    }
+
+    /// The address of the first element. Reading it needs a [`TensorRef`]; on most devices it is not a CPU address.
+    #[inline]
+    pub fn data(&self) -> *const u8 {
+        self.data
+    }
+
+    /// The alignment that `bytes` bytes ask for is met by the first element, or there is none.
+    ///
+    /// # Errors
+    /// [`Error::Misaligned`].
+    #[inline]
+    pub fn check_align(&self, align: usize) -> Result<(), Error> {
+        if align > 1 && self.data as usize % align != 0 && !self.is_empty() {
+            return Err(Error::Misaligned { address: self.data as usize, align });
+        }
+        Ok(())
+    }
+
+    /// The CPU can read the memory.
+    ///
+    /// # Errors
+    /// [`Error::NotOnHost`].
+    #[inline]
+    pub fn check_host(&self) -> Result<(), Error> {
+        if self.device != Device::CPU && !self.device.is_host_accessible() {
+            return Err(Error::NotOnHost { device: self.device });
+        }
+        Ok(())
+    }
+
+    /// The elements are of type `dtype`.
+    ///
+    /// # Errors
+    /// [`Error::DTypeMismatch`].
+    #[inline]
+    pub fn check_dtype(&self, dtype: DataType) -> Result<(), Error> {
+        if self.dtype != dtype {
+            return Err(Error::DTypeMismatch { expected: dtype, found: self.dtype });
+        }
+        Ok(())
+    }
+
+    /// The raw tensor, with explicit numbers where this has them, and `byte_offset` 0. It points into what this
+    /// borrows.
+    pub fn to_raw(&self) -> DLTensor {
+        DLTensor {
+            data: self.data.cast(),
+            device: self.device.into(),
+            ndim: self.shape.len() as i32,
+            dtype: self.dtype.into(),
+            shape: self.shape.as_ptr().cast_mut(),
+            strides: self.strides.map_or(ptr::null_mut(), |strides| strides.as_ptr().cast_mut()),
+            byte_offset: 0,
+        }
+    }
+}
+
+/// # Safety
+/// `numbers` is NULL or points to `ndim` integers that stay unchanged for `'a`.
+#[inline]
+unsafe fn dims<'a>(numbers: *const i64, ndim: usize) -> Option<&'a [i64]> {
+    if numbers.is_null() {
+        return None;
+    }
+    if ndim == 0 {
+        return Some(&[]);
+    }
+    // SAFETY: not NULL, so the caller's promise holds.
+    Some(unsafe { slice::from_raw_parts(numbers, ndim) })
+}
+
+impl fmt::Debug for Descriptor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tensor")
+            .field("dtype", &format_args!("{}", self.dtype))
+            .field("device", &format_args!("{}", self.device))
+            .field("shape", &self.shape)
+            .field("strides", &self.strides())
+            .field("data", &self.data)
+            .field("flags", &self.flags)
+            .finish()
+    }
+}
