@@ -93,6 +93,12 @@ bool is_unique(const at::Tensor& t) {
 
 // Bytes of the storage, from its beginning, that `t` reaches. False if some number overflows; empty axes count as 1.
 bool needed_bytes(const at::Tensor& t, const char* storage, uint64_t* needed) {
+  const auto offset = static_cast<uint64_t>(static_cast<const char*>(t.const_data_ptr()) - storage);
+  // libtorch keeps the number of elements, which is the extent of a contiguous tensor.
+  if (t.is_contiguous() && t.numel() > 0) {
+    return !c10::mul_overflows(static_cast<uint64_t>(t.numel()), t.element_size(), needed) &&
+        !c10::add_overflows(*needed, offset, needed) && *needed <= INT64_MAX;
+  }
   const auto sizes = t.sizes();
   const auto strides = t.strides();
   uint64_t highest = 0, count = t.element_size(), reach = 0;
@@ -107,7 +113,6 @@ bool needed_bytes(const at::Tensor& t, const char* storage, uint64_t* needed) {
   }
   *needed = 0;
   if (empty) return true;
-  const auto offset = static_cast<uint64_t>(static_cast<const char*>(t.const_data_ptr()) - storage);
   uint64_t bytes = 0;
   return !c10::add_overflows(highest, 1, &bytes) && !c10::mul_overflows(bytes, t.element_size(), &bytes) &&
       !c10::add_overflows(offset, bytes, needed) && *needed <= INT64_MAX;
@@ -200,9 +205,14 @@ bool dlbridge_describe(const at::Tensor* t, DlbridgeInfo* info, char** error) {
     info->scalar_type = static_cast<int32_t>(t->scalar_type());
     info->device_type = static_cast<int32_t>(t->device().type());
     info->device_index = t->device().index();
-    info->flags = (t->layout() != at::kStrided ? kNotStrided : 0) | (t->is_quantized() ? kQuantized : 0) |
-        (t->is_conj() ? kConj : 0) | (t->is_neg() ? kNeg : 0) | (t->_is_zerotensor() ? kZeroTensor : 0) |
-        (t->requires_grad() ? kRequiresGrad : 0) | (t->has_storage() ? 0 : kNoStorage);
+    info->flags = (t->layout() != at::kStrided ? kNotStrided : 0) | (t->requires_grad() ? kRequiresGrad : 0) |
+        (t->has_storage() ? 0 : kNoStorage);
+    constexpr c10::DispatchKeySet special(
+        {c10::DispatchKey::Conjugate, c10::DispatchKey::Negative, c10::DispatchKey::ZeroTensor});
+    if (t->key_set().has_any(special | c10::DispatchKeySet(c10::DispatchKey::Quantized))) {
+      info->flags |= (t->is_quantized() ? kQuantized : 0) | (t->is_conj() ? kConj : 0) | (t->is_neg() ? kNeg : 0) |
+          (t->_is_zerotensor() ? kZeroTensor : 0);
+    }
     if (info->flags & (kNotStrided | kNoStorage)) return;
     const c10::Storage& storage = t->storage();
     if (is_sealed(storage)) info->flags |= kSealed;

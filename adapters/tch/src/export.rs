@@ -117,15 +117,16 @@ fn describe<R>(
         Ok(flags) => (flags, None),
         Err(reason) => (Flags::empty(), Some(reason)),
     };
-    Ok(read(&dense.descriptor(flags)?, reason))
+    dense.describe(flags, |tensor| read(tensor, reason))
 }
 
 /// A copy in host memory, made by libtorch, which resolves lazy bits and fetches from its devices.
 fn copy(tensor: &tch::Tensor) -> Result<Tensor, Error> {
     let dense = Dense::new(tensor)?;
-    let like = dense.descriptor(Flags::empty())?;
-    // SAFETY: `filled` gives room for all elements.
-    let write = |target| unsafe { dense.copy_to_host(target) };
-    // SAFETY: libtorch copies all elements, or fails.
-    unsafe { Tensor::filled(&like, write) }
+    dense.describe(Flags::empty(), |like| {
+        // SAFETY: `filled` gives room for all elements of `like`.
+        let write = |target| unsafe { dense.copy_to_host(like.shape(), target) };
+        // SAFETY: libtorch copies all elements, or fails.
+        unsafe { Tensor::filled(like, write) }
+    })?
 }

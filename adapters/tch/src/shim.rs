@@ -101,12 +101,12 @@ fn framework(message: &str) -> Error {
 
 /// A dense tensor with a storage, as libtorch describes it.
 ///
-/// Lengths and strides are copied: another handle to the same tensor can change them in place at any time.
+/// # Invariants
+/// 1. The numbers in `info` point into the tensor, which is alive. Another handle to it can change them in place, so
+///    they are read before anybody else's code runs.
 pub(crate) struct Dense<'a> {
     info: Info,
     tensor: &'a tch::Tensor,
-    shape: Dims,
-    strides: Dims,
     pub(crate) dtype: DataType,
     pub(crate) device: Device,
 }
@@ -134,19 +134,19 @@ impl<'a> Dense<'a> {
             let (needed, available) = (info.needed_bytes as usize / itemsize, info.storage_bytes as usize / itemsize);
             return Err(Error::OutOfStorage { framework: NAME, needed, available });
         }
-        // SAFETY: `ndim` lengths of the tensor, which is alive.
-        let shape = unsafe { numbers(info.shape, info.ndim) };
-        // SAFETY: `ndim` strides, likewise.
-        let strides = unsafe { numbers(info.strides, info.ndim) };
-        Ok(Self { info, tensor, shape, strides, dtype, device })
+        Ok(Self { info, tensor, dtype, device })
     }
 
+    /// The lengths, as they are at this moment.
     pub(crate) fn shape(&self) -> &[i64] {
-        &self.shape
+        // SAFETY: (1).
+        unsafe { numbers(self.info.shape, self.info.ndim) }
     }
 
+    /// The strides, as they are at this moment.
     pub(crate) fn strides(&self) -> &[i64] {
-        &self.strides
+        // SAFETY: (1).
+        unsafe { numbers(self.info.strides, self.info.ndim) }
     }
 
     pub(crate) fn data(&self) -> *const u8 {
@@ -175,13 +175,18 @@ impl<'a> Dense<'a> {
         !self.is_lazy() && unsafe { dlbridge_is_unique(self.tensor.as_ptr()) }
     }
 
-    pub(crate) fn descriptor(&self, flags: Flags) -> Result<Descriptor<'_>, Error> {
-        if self.is_lazy() {
+    /// Calls `read` with a description that does not follow the tensor.
+    pub(crate) fn describe<R>(&self, flags: Flags, read: impl FnOnce(&Descriptor<'_>) -> R) -> Result<R, Error> {
+        let shape: Dims = self.shape().iter().copied().collect();
+        let strides: Dims = self.strides().iter().copied().collect();
+        let described = if self.is_lazy() {
             // An implicit zero has no memory; only type, place and shape are real.
             let nowhere = NonNull::<u128>::dangling().as_ptr().cast();
-            return Descriptor::new(nowhere, self.dtype, self.device, flags, self.shape(), None);
-        }
-        Descriptor::new(self.data(), self.dtype, self.device, flags, self.shape(), Some(self.strides()))
+            Descriptor::new(nowhere, self.dtype, self.device, flags, &shape, None)
+        } else {
+            Descriptor::new(self.data(), self.dtype, self.device, flags, &shape, Some(&strides))
+        };
+        described.map(|tensor| read(&tensor))
     }
 
     /// A reference to what owns the memory.
@@ -193,11 +198,11 @@ impl<'a> Dense<'a> {
     /// Writes the elements to host memory in row-major order.
     ///
     /// # Safety
-    /// `target` has room for them all.
-    pub(crate) unsafe fn copy_to_host(&self, target: *mut u8) -> Result<(), Error> {
-        let (tensor, shape, ndim) = (self.tensor.as_ptr(), self.shape.as_ptr(), self.info.ndim);
-        // SAFETY: the tensor is alive; the caller's promise for `target`, which is for this shape.
-        call(|error| unsafe { dlbridge_copy_to_host(tensor, shape, ndim, target.cast(), error) })
+    /// `target` has room for the elements of `shape`.
+    pub(crate) unsafe fn copy_to_host(&self, shape: &[i64], target: *mut u8) -> Result<(), Error> {
+        let (tensor, ndim) = (self.tensor.as_ptr(), shape.len() as i64);
+        // SAFETY: the tensor is alive; the caller's promise for `target`. The shim refuses a tensor of another shape.
+        call(|error| unsafe { dlbridge_copy_to_host(tensor, shape.as_ptr(), ndim, target.cast(), error) })
     }
 }
 
@@ -222,13 +227,13 @@ fn refuse(flags: u32) -> Result<(), Error> {
 }
 
 /// # Safety
-/// `numbers` points to `len` integers if `len` is not 0.
-unsafe fn numbers(numbers: *const i64, len: i64) -> Dims {
+/// `numbers` points to `len` integers that live for `'a`, if `len` is not 0.
+unsafe fn numbers<'a>(numbers: *const i64, len: i64) -> &'a [i64] {
     if len == 0 {
-        return Dims::zeros(0);
+        return &[];
     }
     // SAFETY: the caller's promise.
-    unsafe { std::slice::from_raw_parts(numbers, len as usize) }.iter().copied().collect()
+    unsafe { std::slice::from_raw_parts(numbers, len as usize) }
 }
 
 /// A counted reference to what owns the memory of a tensor: its storage, or what is behind a sealed one.
