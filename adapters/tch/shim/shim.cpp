@@ -91,9 +91,9 @@ bool is_unique(const at::Tensor& t) {
   return unique;
 }
 
-// Bytes of the storage, from its beginning, that `t` reaches. False if some number overflows; empty axes count as 1.
-bool needed_bytes(const at::Tensor& t, const char* storage, uint64_t* needed) {
-  const auto offset = static_cast<uint64_t>(static_cast<const char*>(t.const_data_ptr()) - storage);
+// Bytes of the storage, from its beginning, that `t` reaches, whose first element is `offset` bytes behind it. False if
+// some number overflows; empty axes count as 1.
+bool needed_bytes(const at::Tensor& t, uint64_t offset, uint64_t* needed) {
   // libtorch keeps the number of elements, which is the extent of a contiguous tensor.
   if (t.is_contiguous() && t.numel() > 0) {
     return !c10::mul_overflows(static_cast<uint64_t>(t.numel()), t.element_size(), needed) &&
@@ -221,7 +221,8 @@ bool dlbridge_describe(const at::Tensor* t, DlbridgeInfo* info, char** error) {
     info->strides = t->strides().data();
     info->data = t->const_data_ptr();
     info->storage_bytes = storage.nbytes();
-    if (!needed_bytes(*t, static_cast<const char*>(storage.data()), &info->needed_bytes)) info->flags |= kOverflow;
+    const auto offset = static_cast<const char*>(info->data) - static_cast<const char*>(storage.data());
+    if (!needed_bytes(*t, static_cast<uint64_t>(offset), &info->needed_bytes)) info->flags |= kOverflow;
     if (c10::impl::cow::is_cow_data_ptr(storage.data_ptr())) info->flags |= kCopyOnWrite;
   });
 }
