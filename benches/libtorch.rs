@@ -42,8 +42,10 @@ fn export(criterion: &mut Criterion) {
 fn libtorchs_own(torch: &Torch) {
     // SAFETY: a live tensor.
     let managed = black_box(unsafe { bench_export(black_box(torch).as_ptr()) });
-    // SAFETY: just exported, with a deleter, and not used afterwards.
-    unsafe { ((*managed).deleter.expect("a deleter"))(managed) };
+    // SAFETY: just exported.
+    let deleter = unsafe { (*managed).deleter }.expect("libtorch's exports have a deleter");
+    // SAFETY: not used afterwards.
+    unsafe { deleter(managed) };
 }
 
 extern "C" fn nothing(_: *mut c_void) {}

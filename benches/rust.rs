@@ -29,8 +29,10 @@ fn park(array: Array2<f32>) -> Dlpack {
 
 /// Calls the deleter of what dlpack-rs has packed.
 fn delete(managed: *mut DLManagedTensorVersioned) {
-    // SAFETY: just packed, not used afterwards, and packed tensors have a deleter.
-    unsafe { ((*managed).deleter.expect("a deleter"))(managed) };
+    // SAFETY: just packed.
+    let deleter = unsafe { (*managed).deleter }.expect("packed tensors have a deleter");
+    // SAFETY: not used afterwards.
+    unsafe { deleter(managed) };
 }
 
 fn export_of_shared_memory(criterion: &mut Criterion) {

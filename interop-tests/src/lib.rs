@@ -1,4 +1,4 @@
-//! What the tests share: samples with a reference model, raw C producers, and one [`Peer`] per framework type.
+//! What the tests share: samples with a reference model, raw C producers, and one [`peer::Peer`] per framework type.
 //!
 //! | module | holds |
 //! |---|---|

@@ -238,7 +238,7 @@ fn e6_lazy_views_are_resolved_in_a_copy() {
         (complex.conj().imag(), vec![]),
         (Torch::f_internal_efficientzerotensor([3], CPU).unwrap(), vec![]),
     ] {
-        assert_eq!((&lazy).route::<Tensor>(), Route::Copied(Reason::Lazy));
+        assert_eq!(lazy.route::<Tensor>(), Route::Copied(Reason::Lazy));
         assert_eq!((&lazy).share::<Tensor>().err(), copy_required::<()>(Reason::Lazy).err());
         // SAFETY: nobody writes meanwhile.
         assert_eq!(unsafe { export_shared(&lazy) }.err(), copy_required::<()>(Reason::Lazy).err());
@@ -334,7 +334,7 @@ fn axes_of_length_one_do_not_pass_for_another_memory_format() {
 fn a_description_does_not_follow_its_source() {
     let torch = Torch::zeros([1, 1, 1, 1, 1, 1, 7], CPU);
     let mut alias = torch.shallow_clone();
-    let shape = (&torch).describe(|tensor, _| {
+    let shape = torch.describe(|tensor, _| {
         let _ = alias.squeeze_();
         tensor.shape().to_vec()
     });
