@@ -24,7 +24,7 @@ impl Tensor {
     ///
     /// # Errors
     /// [`Error::UnsupportedVersion`] for another major version, of which nothing but the version and the deleter is
-    /// read; else as [`Descriptor::from_raw`].
+    /// read; else as [`Descriptor::from_raw`](crate::Descriptor::from_raw).
     pub unsafe fn from_raw(managed: NonNull<DLManagedTensorVersioned>) -> Result<Self, Error> {
         let tensor = Self(Raw::Versioned(managed));
         // SAFETY: promise (1); the version comes first in all versions, and nothing else is touched.
@@ -46,7 +46,7 @@ impl Tensor {
     /// uses [`Tensor::into_read_only`] at once.
     ///
     /// # Errors
-    /// As [`Descriptor::from_raw`].
+    /// As [`Descriptor::from_raw`](crate::Descriptor::from_raw).
     pub unsafe fn from_legacy_raw(managed: NonNull<DLManagedTensor>) -> Result<Self, Error> {
         let tensor = Self(Raw::Legacy(managed));
         tensor.revalidate().map(|()| tensor)

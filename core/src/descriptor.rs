@@ -94,14 +94,14 @@ impl<'a> Descriptor<'a> {
         Self { data, dtype: raw.dtype.into(), device: raw.device.into(), flags, shape, strides, owner }
     }
 
-    /// Says which Rust value would own the memory once it is exported, so that a [route](crate::Import::route) can
+    /// Says which Rust value would own the memory once it is exported, so that a [plan](crate::Import::plan) can
     /// tell whether that value would come back whole.
     #[must_use]
     pub fn owned_by<O: 'static>(self) -> Self {
         Self { owner: Some(Provenance { type_id: TypeId::of::<O>, is_valid: false }), ..self }
     }
 
-    /// Whether the memory is, or will be, owned by an `O` that [`Tensor::downcast`] can take out.
+    /// Whether the memory is, or will be, owned by an `O` that [`Tensor::downcast`](crate::Tensor::downcast) can take out.
     pub fn is_owned_by<O: 'static>(&self) -> bool {
         self.owner.is_some_and(|owner| (owner.type_id)() == TypeId::of::<O>())
     }
@@ -176,7 +176,7 @@ impl<'a> Descriptor<'a> {
         layout::is_column_major(self.shape, self.strides)
     }
 
-    /// The address of the first element. Reading it needs a [`TensorRef`]; on most devices it is not a CPU address.
+    /// The address of the first element. Reading it needs a [`TensorRef`](crate::TensorRef); on most devices it is not a CPU address.
     #[inline]
     pub fn data(&self) -> *const u8 {
         self.data

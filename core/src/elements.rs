@@ -54,7 +54,7 @@ impl Iterator for Offsets<'_> {
     }
 }
 
-/// The elements of a [`TensorRef`], in row-major order.
+/// The elements of a [`TensorRef`](crate::TensorRef), in row-major order.
 pub struct Elements<'a, T> {
     data: *const T,
     offsets: Offsets<'a>,

@@ -19,7 +19,7 @@ use crate::{DataType, Descriptor, Device, Element, Error, Flags, TensorMut, Tens
 /// 1. The raw tensor is valid as [`Descriptor::from_raw`] checks it, and does not change.
 /// 2. The memory is initialised and readable, and nobody writes it; nobody else reads it if `READ_ONLY` is clear.
 /// 3. The deleter, where there is one, has not run; it may run on any thread.
-/// 4. `Raw::Owned` came from [`owner::place`] with an owner of the type that the function names.
+/// 4. `Raw::Owned` came from `owner::place` with an owner of the type that the function names.
 pub struct Tensor(pub(crate) Raw);
 
 #[derive(Clone, Copy)]
