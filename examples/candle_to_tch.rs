@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let torch: ReadOnly<tch::Tensor> = candle.share()?;
         let data = dlbridge::tch::data_ptr(&torch)?;
         assert_eq!(data, out.data(), "libtorch uses candle's own memory");
-        steps.row(name, &out, "candle → tch", data, &Route::Shared);
+        steps.row(name, &out, "candle → tch", [out.data(), data], &Route::Shared);
         shared.insert(name.as_str(), torch);
     }
 
@@ -58,13 +58,13 @@ fn compare(probabilities: tch::Tensor, product: &Candle, steps: &mut Steps) -> R
     let data = result.data();
     let array: Owned<f32, Ix2> = result.share()?;
     let result: Tensor = array.share()?;
-    steps.row("result", &result, "tch → ndarray", data, &Route::Shared);
+    steps.row("result", &result, "tch → ndarray", [data, result.data()], &Route::Shared);
 
     // candle holds memory of its own allocator only; the route says so beforehand.
     let route = result.route::<Candle>();
     let torch = result.convert_with::<Candle>(CopyPolicy::IfNeeded)?.value;
     let out: Tensor = (&torch).share()?;
-    steps.row("result", &out, "tch → candle", data, &route);
+    steps.row("result", &out, "tch → candle", [data, out.data()], &route);
     drop(out);
 
     let exp = product.broadcast_sub(&product.max_keepdim(1)?)?.exp()?;
@@ -90,14 +90,13 @@ struct Steps(Table);
 impl Steps {
     fn new() -> Self {
         let mut table = Table::new();
-        let header = ["tensor", "dtype", "shape", "step", "first element at", "became", "how"];
-        table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_header(header);
+        table.load_preset(presets::ASCII_MARKDOWN);
+        table.set_header(["tensor", "dtype", "shape", "step", "first element at", "afterwards at", "how"]);
         Self(table)
     }
 
-    fn row(&mut self, name: &str, from: &Tensor, step: &str, became: *const u8, how: &Route) {
-        let shape = format!("{:?}", from.shape());
-        let (dtype, data) = (from.dtype().to_string(), format!("{:p}", from.data()));
-        self.0.add_row([name, &dtype, &shape, step, &data, &format!("{became:p}"), &how.to_string()]);
+    fn row(&mut self, name: &str, tensor: &Tensor, step: &str, [from, to]: [*const u8; 2], how: &Route) {
+        let (dtype, shape) = (tensor.dtype().to_string(), format!("{:?}", tensor.shape()));
+        self.0.add_row([name, &dtype, &shape, step, &format!("{from:p}"), &format!("{to:p}"), &how.to_string()]);
     }
 }

@@ -59,7 +59,7 @@ struct Steps(Table);
 impl Steps {
     fn new() -> Self {
         let mut table = Table::new();
-        table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_header(["step", "first element at", "how"]);
+        table.load_preset(presets::ASCII_MARKDOWN).set_header(["step", "first element at", "how"]);
         Self(table)
     }
 
