@@ -5,11 +5,12 @@ use std::hint::black_box;
 use std::ptr::{self, NonNull};
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use dlbridge::ndarray::ndarray::ArrayView2;
 use dlbridge::sys::{
     DLDataType, DLDevice, DLManagedTensorVersioned, DLPACK_MAJOR_VERSION, DLPackVersion, DLTensor, kDLCPU, kDLFloat,
 };
 use dlbridge::tch::{export_shared, tch};
-use dlbridge::{Bridge, ReadOnly, Tensor};
+use dlbridge::{Bridge, Lend, ReadOnly, Tensor};
 use dlbridge_benches::Ratios;
 use tch::{Kind, Tensor as Torch};
 use torch_sys::C_tensor;
@@ -89,5 +90,28 @@ fn import(criterion: &mut Criterion) {
     group.bench("tch copy", || torch.copy());
 }
 
-criterion_group!(benches, export, import);
+/// Strided elements made contiguous: one pass over memory, against the others and against a plain copy.
+fn relayout(criterion: &mut Criterion) {
+    let mut group = Ratios::new(criterion, "4096 × 1024 f32 made contiguous");
+    let torch = Torch::zeros([4096, 1024], (Kind::Float, tch::Device::Cpu));
+    // SAFETY: nobody writes the tensor meanwhile.
+    let share = |torch: &Torch| unsafe { export_shared(torch) }.expect("a dense tensor");
+    tch::set_num_threads(1);
+    for (name, torch) in
+        [("plain", torch.shallow_clone()), ("transposed", torch.tr()), ("every second", torch.slice(1, None, None, 2))]
+    {
+        let tensor = share(&torch);
+        let array: ArrayView2<'_, f32> = tensor.lend().expect("a matrix");
+        group.bench(&format!("{name}: dlbridge"), || tensor.to_vec::<f32>());
+        group.bench(&format!("{name}: ndarray"), || array.as_standard_layout().into_owned());
+        let size = torch.size();
+        group.bench(&format!("{name}: libtorch, one thread"), || {
+            let mut copy = Torch::empty(&size, (Kind::Float, tch::Device::Cpu));
+            copy.copy_(&torch);
+            copy
+        });
+    }
+}
+
+criterion_group!(benches, export, import, relayout);
 criterion_main!(benches);

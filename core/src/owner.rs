@@ -178,10 +178,9 @@ pub(crate) unsafe fn place<H: Header, O>(
     unsafe { place.write(owner) };
     // SAFETY: just written; `place` stays the only path to it.
     let (mut data, flags) = describe(unsafe { &mut *place }, shape, strides);
-    if shape.contains(&0) {
+    if normalise(shape, strides) {
         data = ptr::null_mut();
     }
-    normalise(shape, strides);
     let dl_tensor = DLTensor {
         data: data.cast(),
         device: memory.device.into(),
@@ -201,20 +200,21 @@ pub(crate) unsafe fn place<H: Header, O>(
 }
 
 /// Strides on axes of length 0 or 1 say nothing; write what consumers with a naive check expect: those of a row-major
-/// tensor. Without elements, no stride says anything.
+/// tensor. Says whether there are no elements; then no stride says anything.
 #[inline]
-fn normalise(shape: &[i64], strides: &mut [i64]) {
-    if shape.contains(&0) {
-        layout::fill_row_major(shape, strides);
-        return;
-    }
-    let mut step = 1i64;
-    for (length, stride) in shape.iter().zip(strides).rev() {
+fn normalise(shape: &[i64], strides: &mut [i64]) -> bool {
+    let (mut step, mut is_empty) = (1i64, false);
+    for (length, stride) in shape.iter().zip(strides.iter_mut()).rev() {
         if *length == 1 {
             *stride = step;
         }
-        step = step.saturating_mul(*length);
+        step = step.wrapping_mul(*length);
+        is_empty |= *length == 0;
     }
+    if is_empty {
+        layout::fill_row_major(shape, strides);
+    }
+    is_empty
 }
 
 /// The deleter of every block. It must not unwind: a destructor that panics here aborts the process.

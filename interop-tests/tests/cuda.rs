@@ -39,7 +39,7 @@ fn probe() -> Result<(), &'static str> {
 static TRIALS: &[(&str, Test)] = &[
     ("tch_round_trip", torch::round_trip),
     ("tch_read_only", torch::read_only),
-    ("tch_to_host", torch::to_host),
+    ("tch_copies_stay_on_their_device", torch::copies_stay),
     ("candle_refuses", torch::candle_refuses),
 ];
 
@@ -92,12 +92,14 @@ mod torch {
         Ok(())
     }
 
-    pub(crate) fn to_host() -> Result<(), Failed> {
-        let (torch, _) = sample();
-        let kept = torch.shallow_clone();
-        let elements: Vec<f32> = torch.convert()?;
-        assert_eq!(elements, [0., 1., 2., 3., 4., 5.]);
-        drop(kept);
+    pub(crate) fn copies_stay() -> Result<(), Failed> {
+        let (torch, device) = sample();
+        // The tensor is kept, so it is copied: where it is, as moving it is not ours to decide.
+        let copied = (&torch).convert_with::<Torch>(CopyPolicy::IfNeeded)?;
+        assert_eq!(copied.copied, Some(Reason::NotUnique));
+        assert_eq!(copied.value.device(), torch.device());
+        assert_eq!(copied.value.sum(Kind::Float).double_value(&[]), 15.);
+        assert_eq!((&torch).convert::<Vec<f32>>().err(), Some(Error::NotOnHost { device }));
         Ok(())
     }
 

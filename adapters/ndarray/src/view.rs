@@ -60,21 +60,23 @@ impl<D: Dimension> Layout<D> {
     /// The rank must fit `D`.
     #[inline]
     fn of(tensor: &Descriptor<'_>) -> Self {
-        let (mut shape, mut strides) = (D::zeros(tensor.ndim()), D::zeros(tensor.ndim()));
-        let (mut lowest, mut is_empty) = (0isize, false);
-        let slots = shape.slice_mut().iter_mut().zip(strides.slice_mut());
-        for ((length, stride), (shape, slot)) in tensor.shape().iter().zip(tensor.strides().iter()).zip(slots) {
-            *shape = *length as usize;
-            is_empty |= *length == 0;
+        // A fixed rank is known to the compiler, which then unrolls the loops.
+        let ndim = D::NDIM.unwrap_or(tensor.ndim());
+        let lengths = &tensor.shape()[..ndim];
+        let mut shape = D::zeros(ndim);
+        shape.slice_mut().iter_mut().zip(lengths).for_each(|(slot, length)| *slot = *length as usize);
+        // Row-major, or without elements, so that no stride says anything.
+        let Some(given) = tensor.strides().as_slice().filter(|_| !lengths.contains(&0)) else {
+            return Self { shape: shape.into_shape_with_order().into(), lowest: 0 };
+        };
+        let mut strides = D::zeros(ndim);
+        let mut lowest = 0;
+        for ((length, stride), slot) in lengths.iter().zip(&given[..ndim]).zip(strides.slice_mut()) {
             // Strides of axes that are not walked may be anything, and stay 0: ndarray wants even those in range.
             if *length > 1 {
                 *slot = stride.unsigned_abs() as usize;
-                // Without elements this may wrap, and is not used.
-                lowest = lowest.wrapping_add(((*length - 1) as isize).wrapping_mul(stride.min(0) as isize));
+                lowest += (*length - 1) as isize * (*stride).min(0) as isize;
             }
-        }
-        if is_empty {
-            return Self { shape: shape.into_shape_with_order().into(), lowest: 0 };
         }
         Self { shape: shape.strides(strides), lowest }
     }

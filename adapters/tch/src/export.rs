@@ -1,6 +1,6 @@
 //! libtorch → DLPack.
 
-use dlbridge_core::{Descriptor, Error, Export, Flags, Memory, ReadOnly, Reason, Tensor};
+use dlbridge_core::{Descriptor, Device, Error, Export, Flags, Memory, ReadOnly, Reason, Tensor};
 
 use crate::shim::Dense;
 use crate::{NAME, Tch};
@@ -120,9 +120,14 @@ fn describe<R>(
     dense.describe(flags, |tensor| read(tensor, reason))
 }
 
-/// A copy in host memory, made by libtorch, which resolves lazy bits and fetches from its devices.
+/// A copy on the same device, made by libtorch, which resolves lazy bits; in host memory in a vector of ours.
 fn copy(tensor: &tch::Tensor) -> Result<Tensor, Error> {
     let dense = Dense::new(tensor)?;
+    if dense.device != Device::CPU {
+        let failed = |error: tch::TchError| Error::Framework { framework: NAME, message: error.to_string().into() };
+        let copy = tensor.f_zeros_like().and_then(|mut copy| copy.f_copy_(tensor).map(|()| copy)).map_err(failed)?;
+        return Ok(own(&Dense::new(&copy)?, Flags::COPIED));
+    }
     dense.describe(Flags::empty(), |like| {
         // SAFETY: `filled` gives room for all elements of `like`.
         let write = |target| unsafe { dense.copy_to_host(like.shape(), target) };

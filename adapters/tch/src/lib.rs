@@ -20,7 +20,7 @@
 //!
 //! # Devices and streams
 //! CPU, pinned and managed memory become CPU tensors; CUDA memory keeps its device index, and is refused if libtorch
-//! does not see that device. Nothing is synchronised here, as DLPack leaves it to the exchange: the producer's work on
+//! does not see that device. A copy stays on its device: moving a tensor is for `to_device`, not for `convert`. Nothing is synchronised here, as DLPack leaves it to the exchange: the producer's work on
 //! the memory must be complete, or be ordered before libtorch's current stream of that device, when a tensor is
 //! imported; and `tch::Cuda::synchronize` must have run before an exported CUDA tensor is used on another stream. Releasing
 //! is not ordered either: synchronise before the last handle to an imported or exported CUDA tensor is dropped while
