@@ -36,6 +36,9 @@ impl<'a> Ratios<'a> {
             });
         });
         let samples = samples.into_inner();
+        if samples.is_empty() {
+            return f64::NAN; // Filtered out.
+        }
         let ratio = median(samples.iter().map(|(ratio, ..)| *ratio).collect());
         let nanos = median(samples.iter().map(|(_, time, n)| time.as_nanos() as f64 / *n as f64).collect());
         self.rows.push((name.to_owned(), nanos, ratio));
@@ -44,12 +47,17 @@ impl<'a> Ratios<'a> {
 
     /// A row that follows from others.
     pub fn derived(&mut self, name: &str, ratio: f64) {
-        self.rows.push((name.to_owned(), f64::NAN, ratio));
+        if !ratio.is_nan() {
+            self.rows.push((name.to_owned(), f64::NAN, ratio));
+        }
     }
 }
 
 impl Drop for Ratios<'_> {
     fn drop(&mut self) {
+        if self.rows.is_empty() {
+            return;
+        }
         let mut table = Table::new();
         table.load_preset(presets::ASCII_MARKDOWN).set_header([self.name, "ns", "× floor"]);
         for (name, nanos, ratio) in &self.rows {
