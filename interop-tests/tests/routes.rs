@@ -94,8 +94,8 @@ fn routes() {
         "`tch::Tensor`, the only handle": torch;
         "`tch::Tensor`, held by others": || kept_torch.shallow_clone();
         "`ReadOnly<tch::Tensor>`": || candle().share::<ReadOnly<Torch>>().unwrap();
-        "C, C++, Python (writable)": foreign;
-        "C, C++, Python (read-only)": || foreign().into_read_only();
+        "a raw tensor from C, writable": foreign;
+        "a raw tensor from C, read-only": || foreign().into_read_only();
     };
     let header = [
         "from \\ to",
