@@ -12,7 +12,7 @@
 //! | `DLTensor::ctx` | [`DLTensor::device`] |
 //! | `kDLGPU`        | [`kDLCUDA`]    |
 //! | `kDLCPUPinned`  | [`kDLCUDAHost`] |
-#![allow(non_upper_case_globals, non_camel_case_types, non_snake_case)]
+#![expect(non_upper_case_globals, non_snake_case, reason = "the names are the header's own")]
 
 use core::ffi::{c_char, c_int, c_void};
 use core::mem::{offset_of, size_of};
