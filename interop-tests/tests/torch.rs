@@ -331,6 +331,14 @@ fn axes_of_length_one_do_not_pass_for_another_memory_format() {
 }
 
 #[test]
+fn b5_strides_of_empty_tensors_do_not_count() {
+    for (shape, strides) in [([0, 3], [i64::MAX, i64::MIN]), ([3, 0], [i64::MIN, i64::MAX])] {
+        let torch: Torch = import(Producer::f32(&shape, &[]).strides(&strides)).share().unwrap();
+        assert_eq!((torch.size(), torch.is_contiguous()), (shape.to_vec(), true));
+    }
+}
+
+#[test]
 fn a_description_does_not_follow_its_source() {
     let torch = Torch::zeros([1, 1, 1, 1, 1, 1, 7], CPU);
     let mut alias = torch.shallow_clone();

@@ -14,6 +14,7 @@
 #include <c10/util/SmallVector.h>
 #include <c10/util/safe_numerics.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -142,11 +143,6 @@ void seal(Storage& storage) {
   }
 }
 
-c10::Device device_of(int32_t type, int32_t index) {
-  return type == 0 ? c10::Device(c10::kCPU)
-                   : c10::Device(static_cast<c10::DeviceType>(type), static_cast<c10::DeviceIndex>(index));
-}
-
 template <class Body>
 bool guarded(char** error, Body&& body) noexcept {
   try {
@@ -192,6 +188,28 @@ enum : uint32_t {
   kSealed = 256,
   kOverflow = 512,
   kCopyOnWrite = 1024,
+};
+
+// Memory to make a tensor over; mirrored by `Memory` in shim.rs. `strides` is NULL for a row-major tensor.
+struct DlbridgeMemory {
+  void* data;
+  const int64_t* shape;
+  const int64_t* strides;
+  int64_t ndim;
+  int32_t scalar_type;
+  int32_t device_type;
+  int32_t device_index;
+
+  at::IntArrayRef sizes() const {
+    return {shape, static_cast<size_t>(ndim)};
+  }
+  c10::ScalarType dtype() const {
+    return static_cast<c10::ScalarType>(scalar_type);
+  }
+  c10::Device device() const {
+    if (device_type == 0) return c10::kCPU;
+    return {static_cast<c10::DeviceType>(device_type), static_cast<c10::DeviceIndex>(device_index)};
+  }
 };
 
 // What `t` is. `shape` and `strides` point into it. Fields behind `flags` that name a reason to stop are zero.
@@ -250,25 +268,21 @@ void dlbridge_release(void* owner, bool sealed) {
   }
 }
 
-// A tensor over foreign memory. Takes over `managed`: its deleter runs once, also on failure. `strides` is NULL for a
-// row-major tensor; axes of length 1 may have any stride, all others have strides of 0 or more.
+// A tensor over foreign memory. Takes over `managed`: its deleter runs once, also on failure. Axes of length
+// 1 may have any stride, all others have strides of 0 or more; without elements, no stride counts.
 bool dlbridge_import(
     void* managed,
-    void* data,
-    const int64_t* shape,
-    const int64_t* strides,
-    int64_t ndim,
-    int32_t scalar_type,
-    int32_t device_type,
-    int32_t device_index,
+    const DlbridgeMemory* memory,
     bool sealed,
     at::Tensor** out,
     char** error) {
-  const auto device = device_of(device_type, device_index);
+  const auto device = memory->device();
   // From here on `managed` is let go of exactly once, also if something below throws.
-  c10::DataPtr memory(data, managed, &release, device);
+  c10::DataPtr data(memory->data, managed, &release, device);
   return guarded(error, [&] {
-    const at::IntArrayRef sizes(shape, static_cast<size_t>(ndim));
+    const auto sizes = memory->sizes();
+    const bool empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
+    const int64_t* strides = empty ? nullptr : memory->strides;
     // Strides as libtorch has them itself: row-major ones on axes of length 1, where others would pass for another
     // memory format.
     c10::SmallVector<int64_t, 8> steps(sizes.size());
@@ -280,20 +294,19 @@ bool dlbridge_import(
       extent += (sizes[i] - 1) * steps[i];
       elements *= sizes[i];
     }
-    if (elements == 0) contiguous = true;
-    if (contiguous) extent = elements;
-    const auto dtype = c10::scalarTypeToTypeMeta(static_cast<c10::ScalarType>(scalar_type));
+    if (empty) extent = 0;
+    const auto dtype = c10::scalarTypeToTypeMeta(memory->dtype());
     if (sealed) {
       auto* owner = new Sealed{{1}, managed};
-      (void)memory.release_context();
-      memory = c10::DataPtr(data, owner, &release_sealed, device);
+      (void)data.release_context();
+      data = c10::DataPtr(memory->data, owner, &release_sealed, device);
     }
     // A tensor on the CPU may grow: libtorch then moves it to memory of its own and lets go of the foreign one.
     const bool resizable = device.is_cpu();
     auto storage = c10::make_intrusive<c10::StorageImpl>(
         c10::StorageImpl::use_byte_size_t(),
         c10::SymInt(extent * static_cast<int64_t>(dtype.itemsize())),
-        std::move(memory),
+        std::move(data),
         resizable ? c10::GetAllocator(c10::kCPU) : nullptr,
         resizable);
     if (sealed) seal(*storage);
@@ -320,24 +333,17 @@ bool dlbridge_copy_to_host(const at::Tensor* t, const int64_t* shape, int64_t nd
   });
 }
 
-// A tensor of libtorch's own with a copy of memory on a device. `strides` is NULL for a row-major tensor, and has no
-// negative numbers.
+// A tensor of libtorch's own with a copy of memory on a device. No stride is negative.
 bool dlbridge_clone(
-    void* data,
-    const int64_t* shape,
-    const int64_t* strides,
-    int64_t ndim,
-    int32_t scalar_type,
-    int32_t device_type,
-    int32_t device_index,
+    const DlbridgeMemory* memory,
     at::Tensor** out,
     char** error) {
   return guarded(error, [&] {
-    const auto device = device_of(device_type, device_index);
-    const at::IntArrayRef sizes(shape, static_cast<size_t>(ndim));
-    auto options = at::TensorOptions().dtype(static_cast<c10::ScalarType>(scalar_type)).device(device);
-    at::Tensor from = strides ? at::from_blob(data, sizes, at::IntArrayRef(strides, sizes.size()), options)
-                              : at::from_blob(data, sizes, options);
+    const auto sizes = memory->sizes();
+    auto options = at::TensorOptions().dtype(memory->dtype()).device(memory->device());
+    at::Tensor from = memory->strides
+        ? at::from_blob(memory->data, sizes, at::IntArrayRef(memory->strides, sizes.size()), options)
+        : at::from_blob(memory->data, sizes, options);
     *out = new at::Tensor(from.clone(at::MemoryFormat::Contiguous));
   });
 }

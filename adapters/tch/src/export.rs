@@ -5,50 +5,32 @@ use dlbridge_core::{Descriptor, Device, Error, Export, Flags, Memory, ReadOnly, 
 use crate::shim::Dense;
 use crate::{NAME, Tch};
 
-/// By value: shared if this is the only handle (writable), or if libtorch refuses to write the memory anyway
-/// (read-only).
-impl Export<Tch> for tch::Tensor {
-    fn export(self) -> Result<Tensor, Error> {
-        share(&self, true)
-        // `self` goes here, and with it the last handle that could write beside the exported one.
-    }
+/// The types that go out, and whether the tensor itself is given up. If it is, it is shared when it was the only handle
+/// (writable); otherwise the caller keeps a handle that can write. Memory that libtorch refuses to write is shared in any
+/// case (read-only).
+macro_rules! exports {
+    ($($ty:ty, by_value: $by_value:literal;)*) => {$(
+        impl Export<Tch> for $ty {
+            fn export(self) -> Result<Tensor, Error> {
+                // A tensor given up goes at the end, and with it the last handle that could write beside the export.
+                share(&self, $by_value)
+            }
 
-    fn export_copy(&self) -> Result<Tensor, Error> {
-        copy(self)
-    }
+            fn export_copy(&self) -> Result<Tensor, Error> {
+                copy(self)
+            }
 
-    fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
-        describe(self, true, read)
-    }
+            fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
+                describe(self, $by_value, read)
+            }
+        }
+    )*};
 }
 
-/// By reference: the caller keeps a handle that can write, so only memory that libtorch refuses to write is shared.
-impl Export<Tch> for &tch::Tensor {
-    fn export(self) -> Result<Tensor, Error> {
-        share(self, false)
-    }
-
-    fn export_copy(&self) -> Result<Tensor, Error> {
-        copy(self)
-    }
-
-    fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
-        describe(self, false, read)
-    }
-}
-
-impl Export<Tch> for ReadOnly<tch::Tensor> {
-    fn export(self) -> Result<Tensor, Error> {
-        share(&self, true)
-    }
-
-    fn export_copy(&self) -> Result<Tensor, Error> {
-        copy(self)
-    }
-
-    fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
-        describe(self, true, read)
-    }
+exports! {
+    tch::Tensor, by_value: true;
+    &tch::Tensor, by_value: false;
+    ReadOnly<tch::Tensor>, by_value: true;
 }
 
 /// Shares a tensor that others may also hold. The result is read-only.

@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
 use dlbridge_core::layout::Dims;
+use dlbridge_core::sys::DLTensor;
 use dlbridge_core::{DataType, Descriptor, Device, Error, Flags, Tensor};
 use torch_sys::C_tensor;
 
@@ -45,13 +46,7 @@ unsafe extern "C" {
     fn dlbridge_release(owner: *mut c_void, sealed: bool);
     fn dlbridge_import(
         managed: *mut c_void,
-        data: *mut c_void,
-        shape: *const i64,
-        strides: *const i64,
-        ndim: i64,
-        scalar_type: i32,
-        device_type: i32,
-        device_index: i32,
+        memory: *const Memory,
         sealed: bool,
         out: *mut *mut C_tensor,
         error: *mut *mut c_char,
@@ -63,17 +58,7 @@ unsafe extern "C" {
         target: *mut c_void,
         error: *mut *mut c_char,
     ) -> bool;
-    fn dlbridge_clone(
-        data: *mut c_void,
-        shape: *const i64,
-        strides: *const i64,
-        ndim: i64,
-        scalar_type: i32,
-        device_type: i32,
-        device_index: i32,
-        out: *mut *mut C_tensor,
-        error: *mut *mut c_char,
-    ) -> bool;
+    fn dlbridge_clone(memory: *const Memory, out: *mut *mut C_tensor, error: *mut *mut c_char) -> bool;
     fn dlbridge_free(text: *mut c_char);
 }
 
@@ -260,43 +245,45 @@ pub(crate) struct Target {
     pub(crate) device: tch::Device,
 }
 
-impl Target {
-    fn device(&self) -> (i32, i32) {
-        match self.device {
+/// Memory for libtorch to make a tensor over; mirrors `DlbridgeMemory` in shim.cpp.
+#[repr(C)]
+struct Memory {
+    data: *mut c_void,
+    shape: *const i64,
+    strides: *const i64,
+    ndim: i64,
+    scalar_type: i32,
+    device_type: i32,
+    device_index: i32,
+}
+
+impl Memory {
+    /// The memory of a tensor without `byte_offset`.
+    fn new(tensor: &DLTensor, target: &Target) -> Self {
+        let (device_type, device_index) = match target.device {
             tch::Device::Cuda(index) => (1, index as i32),
             _ => (0, 0),
+        };
+        Self {
+            data: tensor.data,
+            shape: tensor.shape,
+            strides: tensor.strides,
+            ndim: tensor.ndim.into(),
+            scalar_type: target.scalar_type,
+            device_type,
+            device_index,
         }
     }
 }
 
 /// A libtorch tensor over the memory of `tensor`, which has no negative strides on axes longer than 1.
 pub(crate) fn import(tensor: Tensor, target: &Target, sealed: bool) -> Result<tch::Tensor, Error> {
-    let mut out = ptr::null_mut();
-    let (device_type, device_index) = target.device();
-    let raw = tensor.descriptor().to_raw();
-    // The numbers outlive the call: they belong to the managed tensor, or to the one that it is housed in.
     let managed = tensor.into_raw();
-    // SAFETY: alive until the call takes it over.
-    let numbers = unsafe { &managed.as_ref().dl_tensor };
+    // SAFETY: alive until the call takes it over; `into_raw` leaves no `byte_offset`.
+    let memory = Memory::new(unsafe { &managed.as_ref().dl_tensor }, target);
     // SAFETY: the call takes over `managed`, calls its deleter once, and copies the numbers first. Extent, sizes and
     // signs are checked, so that nothing overflows.
-    call(|error| unsafe {
-        dlbridge_import(
-            managed.as_ptr().cast(),
-            raw.data,
-            numbers.shape,
-            numbers.strides,
-            raw.ndim.into(),
-            target.scalar_type,
-            device_type,
-            device_index,
-            sealed,
-            &mut out,
-            error,
-        )
-    })?;
-    // SAFETY: a new tensor, owned by nobody else.
-    Ok(unsafe { tch::Tensor::from_ptr(out) })
+    made(|out, error| unsafe { dlbridge_import(managed.as_ptr().cast(), &memory, sealed, out, error) })
 }
 
 /// A tensor of libtorch's own with the elements of memory on one of its devices.
@@ -304,23 +291,15 @@ pub(crate) fn import(tensor: Tensor, target: &Target, sealed: bool) -> Result<tc
 /// # Safety
 /// The memory is readable on `target.device`; no stride is negative, not even on axes of length 1.
 pub(crate) unsafe fn clone(tensor: &Descriptor<'_>, target: &Target) -> Result<tch::Tensor, Error> {
-    let mut out = ptr::null_mut();
-    let (device_type, device_index) = target.device();
-    let raw = tensor.to_raw();
+    let memory = Memory::new(&tensor.to_raw(), target);
     // SAFETY: checked numbers that outlive the call; the caller's promise for the memory.
-    call(|error| unsafe {
-        dlbridge_clone(
-            raw.data,
-            raw.shape,
-            raw.strides,
-            raw.ndim.into(),
-            target.scalar_type,
-            device_type,
-            device_index,
-            &mut out,
-            error,
-        )
-    })?;
+    made(|out, error| unsafe { dlbridge_clone(&memory, out, error) })
+}
+
+/// Runs a shim function that makes a tensor.
+fn made(body: impl FnOnce(*mut *mut C_tensor, *mut *mut c_char) -> bool) -> Result<tch::Tensor, Error> {
+    let mut tensor = ptr::null_mut();
+    call(|error| body(&mut tensor, error))?;
     // SAFETY: a new tensor, owned by nobody else.
-    Ok(unsafe { tch::Tensor::from_ptr(out) })
+    Ok(unsafe { tch::Tensor::from_ptr(tensor) })
 }
