@@ -1,11 +1,13 @@
 //! Rust types that are element types: the one table of scalars.
 
+use core::mem::size_of;
+
 use crate::DataType;
 
 mod sealed {
     /// # Safety
     /// 1. `DTYPE` describes the memory of `Self` exactly: its size is `DTYPE.itemsize()`, without padding bytes.
-    /// 2. If `ANY_BITS`, every bit pattern is a valid value, and `DTYPE` is no boolean; otherwise `Self` is `bool`.
+    /// 2. Every bit pattern is a valid value, unless `DTYPE` is the boolean; then `Self` is `bool`.
     pub unsafe trait Number {}
 }
 
@@ -14,8 +16,6 @@ mod sealed {
 pub trait Element: sealed::Number + Copy + Send + Sync + 'static {
     /// The element type in DLPack's terms.
     const DTYPE: DataType;
-    /// Whether every bit pattern is a valid value. Where it is not, foreign memory is checked before it is read.
-    const ANY_BITS: bool = true;
 }
 
 macro_rules! elements {
@@ -32,8 +32,6 @@ macro_rules! elements {
         }
     )*};
 }
-
-use core::mem::size_of;
 
 elements! {
     i8 => INT8;
@@ -57,7 +55,6 @@ elements! {
 unsafe impl sealed::Number for bool {}
 impl Element for bool {
     const DTYPE: DataType = DataType::BOOL;
-    const ANY_BITS: bool = false;
 }
 
 /// Calls `$body` with `$T` bound to the Rust type of `$dtype`, or evaluates `$otherwise`.

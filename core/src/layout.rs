@@ -151,27 +151,31 @@ pub fn validate(shape: &[i64], strides: Option<&[i64]>, dtype: DataType, padded:
 /// [`Error::NegativeLength`] and [`Error::Overflow`].
 #[inline]
 pub fn count(shape: &[i64]) -> Result<usize, Error> {
-    if i32::try_from(shape.len()).is_err() {
-        return Err(Error::Overflow { quantity: "number of axes" });
-    }
     if let Some(axis) = shape.iter().position(|length| *length < 0) {
         return Err(Error::NegativeLength { axis, length: shape[axis] });
     }
-    let step = shape.iter().try_fold(1i64, |step, length| step.checked_mul((*length).max(1)));
-    let step = step.and_then(|step| isize::try_from(step).ok()).ok_or(Error::Overflow { quantity: "element count" })?;
-    Ok(if shape.contains(&0) { 0 } else { step as usize })
+    product(shape.iter().map(|length| Some(*length)))
 }
 
 /// [`count`] for lengths that are counted in `usize`.
 #[inline]
 pub(crate) fn count_usize(shape: &[usize]) -> Result<usize, Error> {
-    let step = shape.iter().try_fold(1usize, |step, length| step.checked_mul((*length).max(1)));
-    let fits = step.is_some_and(|step| isize::try_from(step).is_ok() && i64::try_from(step).is_ok());
-    match step {
-        Some(_) if i32::try_from(shape.len()).is_err() => Err(Error::Overflow { quantity: "number of axes" }),
-        Some(step) if fits => Ok(if shape.contains(&0) { 0 } else { step }),
-        _ => Err(Error::Overflow { quantity: "element count" }),
+    product(shape.iter().map(|length| i64::try_from(*length).ok()))
+}
+
+/// The number of elements of lengths that are 0 or more; `None` is a length that is too large.
+#[inline]
+fn product(mut lengths: impl ExactSizeIterator<Item = Option<i64>>) -> Result<usize, Error> {
+    if i32::try_from(lengths.len()).is_err() {
+        return Err(Error::Overflow { quantity: "number of axes" });
     }
+    let mut is_empty = false;
+    let step = lengths.try_fold(1i64, |step, length| {
+        is_empty |= length == Some(0);
+        step.checked_mul(length?.max(1))
+    });
+    let step = step.and_then(|step| isize::try_from(step).ok()).ok_or(Error::Overflow { quantity: "element count" })?;
+    Ok(if is_empty { 0 } else { step as usize })
 }
 
 /// The extent of a layout: `Some(None)` if it has no elements, `None` if it overflows.

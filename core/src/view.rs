@@ -79,9 +79,7 @@ impl<'a> TensorRef<'a> {
             self.check_align(mem::align_of::<T>())?;
             return Ok(ptr::NonNull::dangling().as_ptr()); // There are no elements.
         }
-        if !T::ANY_BITS && !self.is_valid() {
-            self.check_bools()?;
-        }
+        self.check_values()?;
         Ok(self.data.cast::<T>().cast_const())
     }
 
@@ -144,9 +142,14 @@ impl<'a> TensorRef<'a> {
         Ok(unsafe { Elements::new(data, &self.0) })
     }
 
+    /// Every element is a valid value of its type: only booleans can be invalid, unless they are known not to be.
     #[inline]
-    fn is_valid(&self) -> bool {
-        self.owner.is_some_and(|owner| owner.is_valid)
+    fn check_values(&self) -> Result<(), Error> {
+        if self.dtype != DataType::BOOL || self.owner.is_some_and(|owner| owner.is_valid) {
+            return Ok(());
+        }
+        self.check_host()?;
+        self.check_bools()
     }
 
     /// Every element, checked to be a boolean. Broadcast axes are walked once: they hold the same elements again.
@@ -181,10 +184,7 @@ impl<'a> TensorRef<'a> {
     /// As [`TensorRef::as_ptr`], but alignment is no matter; [`Error::OutOfMemory`].
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
         self.check_dtype(T::DTYPE)?;
-        if !T::ANY_BITS && !self.is_valid() {
-            self.check_host()?;
-            self.check_bools()?;
-        }
+        self.check_values()?;
         crate::relayout::to_vec(self)
     }
 
@@ -210,9 +210,7 @@ impl<'a> TensorRef<'a> {
         }
         self.check_dtype(T::DTYPE)?;
         self.check_host()?;
-        if !T::ANY_BITS && !self.is_valid() {
-            self.check_bools()?;
-        }
+        self.check_values()?;
         // SAFETY: `target` has room for all elements; they are of its type, and valid.
         unsafe { crate::relayout::copy(self, target.as_mut_ptr().cast()) };
         Ok(())
@@ -225,10 +223,7 @@ impl<'a> TensorRef<'a> {
     /// # Errors
     /// [`Error::NotOnHost`], [`Error::OutOfMemory`], and [`Error::InvalidBool`] for booleans.
     pub fn to_contiguous(&self) -> Result<Tensor, Error> {
-        if self.dtype() == DataType::BOOL && !self.is_valid() {
-            self.check_host()?;
-            self.check_bools()?;
-        }
+        self.check_values()?;
         crate::relayout::to_tensor(self)
     }
 }

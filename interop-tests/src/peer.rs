@@ -12,7 +12,7 @@ mod torch;
 
 use std::any::Any;
 
-use dlbridge::{Bridge, CopyPolicy, Error, Export, Import, Reason, Route, Tensor};
+use dlbridge::{Bridge, CopyPolicy, DataType, Error, Export, Import, Reason, Route, Tensor};
 
 use crate::raw::Calls;
 use crate::sample::{Sample, Strided};
@@ -213,6 +213,11 @@ macro_rules! by_element {
     };
 }
 use by_element;
+
+/// Whether some Rust type reads this element type.
+pub fn rust_has(dtype: DataType) -> bool {
+    by_element!(dtype, _T => true, _ => false)
+}
 
 /// The bytes of a sample's base as elements of `T`, which the caller has chosen by the sample's dtype.
 fn base_elements<T: dlbridge::Element>(sample: &Sample) -> Vec<T> {

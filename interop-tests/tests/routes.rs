@@ -12,6 +12,7 @@ use dlbridge::tch::tch;
 use dlbridge::{
     Bridge, CopyPolicy, DataType, Descriptor, Device, Exchange, Export, Flags, Import, ReadOnly, Route, Tensor,
 };
+use interop_tests::peer::rust_has;
 use interop_tests::raw::{Abi, Producer};
 use tch::Tensor as Torch;
 
@@ -126,32 +127,6 @@ fn dtypes() {
     }
     let rows: Vec<Vec<&str>> = rows.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
     compare("dtypes", &markdown(&["dtype", "Rust, ndarray", "candle", "tch"], &rows));
-}
-
-/// Whether some Rust type reads this element type.
-fn rust_has(dtype: DataType) -> bool {
-    use dlbridge::Element as E;
-    use half::{bf16, f16};
-    use num_complex::Complex;
-    let rust = [
-        bool::DTYPE,
-        i8::DTYPE,
-        i16::DTYPE,
-        i32::DTYPE,
-        i64::DTYPE,
-        u8::DTYPE,
-        u16::DTYPE,
-        u32::DTYPE,
-        u64::DTYPE,
-        f16::DTYPE,
-        bf16::DTYPE,
-        f32::DTYPE,
-        f64::DTYPE,
-        <Complex<f16> as E>::DTYPE,
-        <Complex<f32> as E>::DTYPE,
-        <Complex<f64> as E>::DTYPE,
-    ];
-    rust.contains(&dtype)
 }
 
 fn markdown(header: &[&str], rows: &[Vec<&str>]) -> String {

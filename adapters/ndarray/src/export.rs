@@ -15,17 +15,14 @@ impl<A: Element, D: Dimension + 'static> Export<NdArray> for Array<A, D> {
         }
         // In standard order the vector says it all, and whoever wants a vector (or an array of any rank type) can
         // have it back.
-        let shape: Dims = lengths(&self).collect();
+        let (len, dim, shape): (_, _, Dims) = (self.len(), self.raw_dim(), lengths(&self).collect());
         match self.into_raw_vec_and_offset() {
             (mut vec, None | Some(0)) => {
-                vec.truncate(shape.iter().product::<i64>() as usize);
+                vec.truncate(len);
                 Ok(own_vec(vec, &shape))
             }
             (vec, Some(offset)) => {
-                let len = shape.iter().product::<i64>() as usize;
-                let window = Array::from_vec(vec).slice_move(s![offset..offset + len]);
-                let shape: Vec<usize> = shape.iter().map(|length| *length as usize).collect();
-                let window = window.into_shape_with_order(IxDyn(&shape));
+                let window = Array::from_vec(vec).slice_move(s![offset..offset + len]).into_shape_with_order(dim);
                 let window = window.map_err(|_| Error::LengthMismatch { expected: len, found: len })?;
                 Ok(own(window, Flags::empty(), |array| array.as_mut_ptr()))
             }

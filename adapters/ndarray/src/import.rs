@@ -8,7 +8,7 @@ use dlbridge_core::layout::Dims;
 use dlbridge_core::{Descriptor, Element, Error, Export, Import, Lend, Reason, Route, Tensor, TensorRef, ViewMut};
 use ndarray::{ArcArray, Array, ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, Dimension, IxDyn, RawData};
 
-use crate::view::check_ndim;
+use crate::view::{check_ndim, dim};
 use crate::{NAME, NdArray};
 
 /// An array over the memory of another framework, kept alive as long as the array.
@@ -163,13 +163,6 @@ where
         return Err(part);
     }
     with_rank(array)
-}
-
-/// The shape of a tensor whose rank fits `D`.
-fn dim<D: Dimension>(tensor: &Descriptor<'_>) -> D {
-    let mut dim = D::zeros(tensor.ndim());
-    tensor.shape().iter().enumerate().for_each(|(axis, length)| dim[axis] = *length as usize);
-    dim
 }
 
 fn from_vec<A, D: Dimension>(shape: D, vec: Vec<A>) -> Result<Array<A, D>, Error> {

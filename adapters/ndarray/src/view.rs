@@ -49,6 +49,15 @@ pub(crate) fn check_ndim<D: Dimension>(tensor: &Descriptor<'_>) -> Result<(), Er
     }
 }
 
+/// The shape of a tensor whose rank fits `D`. A fixed rank is known to the compiler, which then unrolls the loops.
+#[inline]
+pub(crate) fn dim<D: Dimension>(tensor: &Descriptor<'_>) -> D {
+    let ndim = D::NDIM.unwrap_or(tensor.ndim());
+    let mut dim = D::zeros(ndim);
+    dim.slice_mut().iter_mut().zip(&tensor.shape()[..ndim]).for_each(|(slot, length)| *slot = *length as usize);
+    dim
+}
+
 /// Shape and strides as ndarray takes them: without signs, from the lowest address.
 struct Layout<D: Dimension> {
     shape: StrideShape<D>,
@@ -60,11 +69,9 @@ impl<D: Dimension> Layout<D> {
     /// The rank must fit `D`.
     #[inline]
     fn of(tensor: &Descriptor<'_>) -> Self {
-        // A fixed rank is known to the compiler, which then unrolls the loops.
-        let ndim = D::NDIM.unwrap_or(tensor.ndim());
+        let shape = dim::<D>(tensor);
+        let ndim = shape.ndim();
         let lengths = &tensor.shape()[..ndim];
-        let mut shape = D::zeros(ndim);
-        shape.slice_mut().iter_mut().zip(lengths).for_each(|(slot, length)| *slot = *length as usize);
         // Row-major, or without elements, so that no stride says anything.
         let Some(given) = tensor.strides().as_slice().filter(|_| !lengths.contains(&0)) else {
             return Self { shape: shape.into_shape_with_order().into(), lowest: 0 };

@@ -2,7 +2,7 @@
 
 use dlbridge::{Bridge, CopyPolicy, Error, Reason, Route, Tensor};
 
-use super::{Arrived, Facts, Made, Owner, Peer, Promise, base_elements, by_element};
+use super::{Arrived, Facts, Made, Owner, Peer, Promise, base_elements, by_element, rust_has};
 use crate::sample::Sample;
 
 pub(super) struct RustVec;
@@ -25,8 +25,7 @@ impl Peer for RustVec {
     }
 
     fn promise(&self, facts: &Facts) -> Option<Promise> {
-        by_element!(facts.sample.dtype, _T => Some(()), _ => None)?;
-        Some(match facts.owner {
+        rust_has(facts.sample.dtype).then_some(match facts.owner {
             Owner::Vec => Promise::Share,
             _ => Promise::Copy(Reason::ForeignMemory),
         })

@@ -4,7 +4,7 @@ use dlbridge::ndarray::Owned;
 use dlbridge::ndarray::ndarray::{ArcArray, Array, ArrayD, Axis, IxDyn, Slice};
 use dlbridge::{Bridge, CopyPolicy, Element, Error, Reason, Route, Tensor};
 
-use super::{Arrived, Facts, Made, Owner, Peer, Promise, arrive, base_elements, by_element};
+use super::{Arrived, Facts, Made, Owner, Peer, Promise, arrive, base_elements, by_element, rust_has};
 use crate::sample::{Op, Sample};
 
 /// The sample as an array, made by ndarray's own operations; `None` if that takes a view.
@@ -45,8 +45,7 @@ impl Peer for Owning {
     }
 
     fn promise(&self, facts: &Facts) -> Option<Promise> {
-        by_element!(facts.sample.dtype, _T => Some(()), _ => None)?;
-        Some(match facts.owner {
+        rust_has(facts.sample.dtype).then_some(match facts.owner {
             Owner::Vec | Owner::Array => Promise::Share,
             _ => Promise::Copy(Reason::ForeignMemory),
         })
@@ -82,8 +81,7 @@ impl Peer for Shared {
     }
 
     fn promise(&self, facts: &Facts) -> Option<Promise> {
-        by_element!(facts.sample.dtype, _T => Some(()), _ => None)?;
-        Some(match facts.owner {
+        rust_has(facts.sample.dtype).then_some(match facts.owner {
             Owner::Vec | Owner::Array | Owner::ArcArray => Promise::Share,
             _ => Promise::Copy(Reason::ForeignMemory),
         })
@@ -115,7 +113,7 @@ impl Peer for Foreign {
     }
 
     fn promise(&self, facts: &Facts) -> Option<Promise> {
-        by_element!(facts.sample.dtype, _T => Some(Promise::Share), _ => None)
+        rust_has(facts.sample.dtype).then_some(Promise::Share)
     }
 
     fn route(&self, tensor: &Tensor) -> Route {
