@@ -24,6 +24,24 @@ impl Dims {
     pub fn zeros(ndim: usize) -> Self {
         iter::repeat(0).take(ndim).collect()
     }
+
+    /// One more number behind the others.
+    pub fn push(&mut self, number: i64) {
+        match &mut self.0 {
+            Repr::Inline(numbers, len) if *len < Self::INLINE => {
+                numbers[*len] = number;
+                *len += 1;
+            }
+            Repr::Inline(numbers, _) => self.0 = Repr::Heap(numbers.iter().copied().chain([number]).collect()),
+            Repr::Heap(numbers) => numbers.push(number),
+        }
+    }
+}
+
+impl Default for Dims {
+    fn default() -> Self {
+        Self::zeros(0)
+    }
 }
 
 impl FromIterator<i64> for Dims {
@@ -72,6 +90,9 @@ mod tests {
         for ndim in [0, 1, 8, 9, 64] {
             let dims: Dims = (0..ndim).collect();
             assert!(dims.iter().copied().eq(0..ndim));
+            let mut pushed = Dims::default();
+            (0..ndim).for_each(|number| pushed.push(number));
+            assert_eq!(*pushed, *dims);
         }
         assert_eq!(*Dims::zeros(3), [0, 0, 0]);
     }

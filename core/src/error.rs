@@ -86,6 +86,15 @@ pub enum Error {
         /// The number found.
         found: usize,
     },
+    /// An axis has another length than those of the tensors that it stands beside.
+    AxisMismatch {
+        /// The axis.
+        axis: usize,
+        /// The length of the others.
+        expected: i64,
+        /// The length found.
+        found: i64,
+    },
     /// A buffer has another number of elements than the shape says.
     LengthMismatch {
         /// The number that the shape asks for.
@@ -150,6 +159,55 @@ pub enum Error {
         /// What it lacks.
         what: &'static str,
     },
+    /// A column or list has nulls, and nothing was said of what becomes of them.
+    Nulls {
+        /// The number of nulls.
+        count: usize,
+    },
+    /// The framework's elements are no plain numbers, and how to read them is a choice that was not made.
+    NeedsOption {
+        /// The type found, shortened.
+        found: Excerpt,
+        /// The option that makes the choice.
+        option: &'static str,
+    },
+    /// The framework's type has no equivalent in DLPack, and no option makes one.
+    UnsupportedType {
+        /// Who has the type.
+        framework: &'static str,
+        /// The type found, shortened.
+        found: Excerpt,
+    },
+    /// Lists that should make up an axis differ in length.
+    Ragged {
+        /// The first list that differs.
+        row: usize,
+        /// The length of the lists in front of it.
+        expected: usize,
+        /// Its length.
+        found: usize,
+    },
+    /// The metadata of an extension type contradict the data, or themselves.
+    InvalidExtension {
+        /// The extension type.
+        name: &'static str,
+        /// What is wrong.
+        problem: &'static str,
+    },
+    /// A value to be written is none of the element type.
+    NotRepresentable {
+        /// Which value.
+        what: &'static str,
+        /// The element type.
+        dtype: DataType,
+    },
+    /// What went wrong in one column of a table.
+    InColumn {
+        /// The name of the column, shortened.
+        column: Excerpt,
+        /// What went wrong.
+        error: Box<Error>,
+    },
     /// Sharing was asked for, and only a copy would do.
     CopyRequired {
         /// Who would have to copy.
@@ -162,9 +220,9 @@ pub enum Error {
         /// The size asked for.
         bytes: usize,
     },
-    /// A string names no dtype or device.
+    /// A string names no dtype, device or column.
     UnknownName {
-        /// `"dtype"` or `"device"`.
+        /// `"dtype"`, `"device"` or `"column"`.
         what: &'static str,
         /// The string, shortened.
         name: Excerpt,
@@ -212,6 +270,9 @@ impl fmt::Display for Error {
             Self::NdimMismatch { expected, found } => {
                 write!(f, "the tensor has {found} axes, expected {expected}")
             }
+            Self::AxisMismatch { axis, expected, found } => {
+                write!(f, "axis {axis} has length {found}, expected {expected} as in the tensors beside it")
+            }
             Self::LengthMismatch { expected, found } => {
                 write!(f, "the buffer has {found} elements, the shape asks for {expected}")
             }
@@ -242,6 +303,22 @@ impl fmt::Display for Error {
             }
             Self::RequiresGrad { framework } => write!(f, "the {framework} tensor requires grad: detach it first"),
             Self::Unsupported { framework, what } => write!(f, "{framework} has no {what}"),
+            Self::Nulls { count } => write!(
+                f,
+                "{count} elements are null: fill them, or keep what lies under them and take the mask of valid elements"
+            ),
+            Self::NeedsOption { found, option } => {
+                write!(f, "{found:?} is no plain number: set {option} to say how it is read")
+            }
+            Self::UnsupportedType { framework, found } => {
+                write!(f, "the {framework} type {found:?} has no equivalent in DLPack: cast it to numbers first")
+            }
+            Self::Ragged { row, expected, found } => {
+                write!(f, "list {row} has {found} elements, those in front of it {expected}: pad them to one length")
+            }
+            Self::InvalidExtension { name, problem } => write!(f, "extension type {name}: {problem}"),
+            Self::NotRepresentable { what, dtype } => write!(f, "{what} is no {dtype}"),
+            Self::InColumn { column, error } => write!(f, "column {column:?}: {error}"),
             Self::CopyRequired { framework, reason } => {
                 write!(f, "{framework} cannot share this tensor without a copy, because {reason}: use `convert`")
             }
@@ -252,9 +329,16 @@ impl fmt::Display for Error {
     }
 }
 
-impl core::error::Error for Error {}
+impl core::error::Error for Error {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::InColumn { error, .. } => Some(&**error),
+            _ => None,
+        }
+    }
+}
 
-/// The first bytes of a string that was not understood, kept without an allocation.
+/// The first bytes of a foreign string, kept without an allocation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Excerpt {
     bytes: [u8; Self::CAPACITY],
@@ -264,7 +348,8 @@ pub struct Excerpt {
 impl Excerpt {
     const CAPACITY: usize = 31;
 
-    pub(crate) fn new(text: &str) -> Self {
+    /// The first 31 bytes of `text`, or fewer if a character would be cut.
+    pub fn new(text: &str) -> Self {
         let mut len = text.len().min(Self::CAPACITY);
         while !text.is_char_boundary(len) {
             len -= 1;

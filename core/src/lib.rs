@@ -54,6 +54,7 @@ mod owner;
 mod read_only;
 mod relayout;
 mod route;
+mod stack;
 pub mod sys;
 mod tensor;
 mod view;

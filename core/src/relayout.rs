@@ -110,10 +110,10 @@ fn own<U: Send + 'static>(elements: Vec<U>, memory: Memory, shape: &[i64]) -> Te
 
 /// One axis of a copy, with steps in bytes.
 #[derive(Clone, Copy)]
-struct Axis {
-    len: usize,
-    from: isize,
-    to: isize,
+pub(crate) struct Axis {
+    pub(crate) len: usize,
+    pub(crate) from: isize,
+    pub(crate) to: isize,
 }
 
 /// Copies all elements of `source`, in row-major order.
@@ -173,7 +173,7 @@ fn axes(source: &Descriptor<'_>, size: isize) -> Vec<Axis> {
 }
 
 /// Calls `leaf` with the source and target of every index of `axes`, in row-major order.
-fn walk(axes: &[Axis], from: *const u8, to: *mut u8, leaf: &impl Fn(*const u8, *mut u8)) {
+pub(crate) fn walk(axes: &[Axis], from: *const u8, to: *mut u8, leaf: &impl Fn(*const u8, *mut u8)) {
     match axes.split_first() {
         None => leaf(from, to),
         Some((axis, rest)) => {

@@ -77,6 +77,12 @@ pub enum Reason {
     ForeignMemory,
     /// The source computes its elements when they are read (a conjugate or negative view, an implicit zero).
     Lazy,
+    /// One side stores its elements in another form (packed bits, a dictionary, decimals).
+    Encoded,
+    /// Nulls of the source are filled.
+    Nulls,
+    /// The columns of the source are not equally spaced in one allocation.
+    Scattered,
 }
 
 impl fmt::Display for Reason {
@@ -91,6 +97,9 @@ impl fmt::Display for Reason {
             Self::Misaligned { align } => return write!(f, "the first element is not aligned to {align} bytes"),
             Self::ForeignMemory => "the target only holds memory of its own allocator",
             Self::Lazy => "the source computes its elements when they are read",
+            Self::Encoded => "one side stores its elements in another form",
+            Self::Nulls => "nulls are filled",
+            Self::Scattered => "the columns are not equally spaced in one allocation",
         };
         f.write_str(text)
     }

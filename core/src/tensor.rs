@@ -86,6 +86,19 @@ impl Tensor {
         Ok(Self(Raw::Owned(managed, Provenance { type_id: TypeId::of::<B>, is_valid: true })))
     }
 
+    /// A new row-major tensor of `parts`, which all have one type and shape, side by side along the new axis `axis`
+    /// (the array API's `stack`), marked as copied.
+    ///
+    /// `Copies: always`, once.
+    ///
+    /// # Errors
+    /// What does not fit together: [`Error::DTypeMismatch`], [`Error::NdimMismatch`], [`Error::AxisMismatch`];
+    /// [`Error::LengthMismatch`] without any part; [`Error::NotOnHost`], [`Error::OutOfMemory`], and
+    /// [`Error::InvalidBool`] for booleans.
+    pub fn stack(parts: &[TensorRef<'_>], axis: usize) -> Result<Self, Error> {
+        crate::stack::stack(parts, axis)
+    }
+
     /// A new row-major tensor in host memory with the type and shape of `like`, marked as copied. `write` writes its
     /// bytes at the address that it gets.
     ///

@@ -144,7 +144,7 @@ impl<'a> TensorRef<'a> {
 
     /// Every element is a valid value of its type: only booleans can be invalid, unless they are known not to be.
     #[inline]
-    fn check_values(&self) -> Result<(), Error> {
+    pub(crate) fn check_values(&self) -> Result<(), Error> {
         if self.dtype != DataType::BOOL || self.owner.is_some_and(|owner| owner.is_valid) {
             return Ok(());
         }
