@@ -1,0 +1,108 @@
+//! A column: an array with what its field says of it, and how to read it.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{Field, FieldRef};
+use dlbridge_core::{Error, Excerpt, Tensor};
+
+use crate::Options;
+use crate::extension::FixedShape;
+use crate::source::Source;
+
+/// An array together with its field, which carries the name and the extension type, and the [`Options`] to read it
+/// with.
+///
+/// `arrow.fixed_shape_tensor` becomes a tensor of its shape, the permutation in the strides; `arrow.bool8` becomes
+/// booleans (its bytes are looked at once; any that is neither 0 nor 1 makes it a copy).
+#[derive(Clone, Debug)]
+pub struct Column {
+    pub(crate) array: ArrayRef,
+    pub(crate) field: FieldRef,
+    pub(crate) options: Options,
+}
+
+impl Column {
+    /// The column of an array and its field.
+    pub fn new(array: ArrayRef, field: FieldRef) -> Self {
+        Self { array, field, options: Options::default() }
+    }
+
+    /// The column `name` of a record batch.
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`].
+    pub fn of(batch: &RecordBatch, name: &str) -> Result<Self, Error> {
+        let Some((index, field)) = batch.schema_ref().fields().find(name) else {
+            return Err(Error::UnknownName { what: "column", name: Excerpt::new(name) });
+        };
+        Ok(Self::new(batch.column(index).clone(), field.clone()))
+    }
+
+    /// The same column, read with these options.
+    #[must_use]
+    pub fn with(self, options: Options) -> Self {
+        Self { options, ..self }
+    }
+
+    /// The same column under another name.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        let field = Arc::new(Field::clone(&self.field).with_name(name));
+        Self { field, ..self }
+    }
+
+    /// The array.
+    pub fn array(&self) -> &ArrayRef {
+        &self.array
+    }
+
+    /// The field: name, type and extension type.
+    pub fn field(&self) -> &FieldRef {
+        &self.field
+    }
+
+    /// Which elements are valid, as booleans in the shape of the tensor: the mask to the values that
+    /// [`Options::keep_nulls`] shares.
+    ///
+    /// `Copies: always` (the bits are unpacked).
+    ///
+    /// # Errors
+    /// What makes no tensor of the column at all.
+    pub fn validity(&self) -> Result<Tensor, Error> {
+        self.read(&self.options.keep_nulls())?.validity().map_err(|error| self.locate(error))
+    }
+
+    /// The names of the axes behind the first, if the column is an `arrow.fixed_shape_tensor` that names them, in the
+    /// order of the tensor's axes.
+    ///
+    /// # Errors
+    /// [`Error::InvalidExtension`].
+    pub fn dim_names(&self) -> Result<Option<Vec<String>>, Error> {
+        let arrow_schema::DataType::FixedSizeList(_, size) = self.field.data_type() else { return Ok(None) };
+        let tensor = FixedShape::of(&self.field, usize::try_from(*size).unwrap_or_default());
+        tensor.map(|tensor| tensor?.logical_names()).map_err(|error| self.locate(error))
+    }
+
+    pub(crate) fn read(&self, options: &Options) -> Result<Source<'_>, Error> {
+        Source::new(&*self.array, Some(&self.field), options).map_err(|error| self.locate(error))
+    }
+
+    fn locate(&self, error: Error) -> Error {
+        locate(self.field.name(), error)
+    }
+}
+
+/// Says which column an error is about.
+pub(crate) fn locate(column: &str, error: Error) -> Error {
+    Error::InColumn { column: Excerpt::new(column), error: Box::new(error) }
+}
+
+/// A column without a name or an extension type.
+impl<A: Array + 'static> From<A> for Column {
+    fn from(array: A) -> Self {
+        let array: ArrayRef = Arc::new(array);
+        let field = Field::new("", array.data_type().clone(), true);
+        Self::new(array, Arc::new(field))
+    }
+}

@@ -1,0 +1,178 @@
+//! Copies of what cannot be shared: packed booleans, dictionaries, decimals, and nulls that are filled.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Int8Type};
+use arrow_array::{Array, ArrowPrimitiveType, downcast_dictionary_array, downcast_primitive_array};
+use arrow_buffer::{ArrowNativeType, ScalarBuffer, i256};
+use arrow_schema::DataType as ArrowType;
+use dlbridge_core::{Descriptor, Device, Element, Error, Flags, Tensor, TensorRef};
+
+use crate::dtype::{Storage, by_dtype, unsupported};
+use crate::source::Source;
+
+impl Source<'_> {
+    /// The elements in a row-major tensor of their own, decoded and filled.
+    pub(crate) fn copy(&self) -> Result<Tensor, Error> {
+        let mut copy = match self.storage {
+            Storage::Plain => self.view()?.to_contiguous()?,
+            _ => self.in_order(self.decode()?)?,
+        };
+        if let Some(fill) = &self.fill {
+            let valid = self.validity()?;
+            let valid = valid.as_slice()?;
+            by_dtype!(
+                self.dtype,
+                A => fill_nulls::<<A as ArrowPrimitiveType>::Native>(&mut copy, valid, fill),
+                _ => fill_nulls::<bool>(&mut copy, valid, fill)
+            )?;
+        }
+        Ok(copy)
+    }
+
+    /// Which elements are valid, as booleans in the tensor's shape, row-major.
+    pub(crate) fn validity(&self) -> Result<Tensor, Error> {
+        let mut valid = vec![true; self.window.len()];
+        for entries in &self.validity {
+            // There are entries, because there are nulls among them.
+            let each = valid.len() / entries.len();
+            entries.iter().enumerate().filter(|(_, is_valid)| !is_valid).for_each(|(entry, _)| {
+                valid[entry * each..(entry + 1) * each].fill(false);
+            });
+        }
+        let lengths: Vec<usize> = self.lengths.iter().map(|length| *length as usize).collect();
+        self.in_order(Tensor::new(valid, &lengths)?)
+    }
+
+    /// The elements of a tensor that has them in the order of memory.
+    fn in_order(&self, in_memory: Tensor) -> Result<Tensor, Error> {
+        if in_memory.strides() == *self.strides {
+            return Ok(in_memory);
+        }
+        let (shape, strides, flags) = (&*self.shape, Some(&*self.strides), Flags::READ_ONLY);
+        let permuted = Descriptor::new(in_memory.data(), in_memory.dtype(), Device::CPU, flags, shape, strides)?;
+        // SAFETY: the same elements in another order; the tensor lives until they are copied.
+        unsafe { TensorRef::from_descriptor(permuted) }.to_contiguous()
+    }
+
+    /// The elements where they are, if they are plain.
+    pub(crate) fn view(&self) -> Result<TensorRef<'_>, Error> {
+        let (buffer, range) = self.bytes()?;
+        let (data, shape, strides) = (buffer[range].as_ptr(), &*self.shape, Some(&*self.strides));
+        let tensor = Descriptor::new(data, self.dtype, Device::CPU, Flags::READ_ONLY, shape, strides)?;
+        // SAFETY: these are the elements of the range, in another order at most; nobody writes a buffer while it is
+        // borrowed.
+        Ok(unsafe { TensorRef::from_descriptor(tensor) })
+    }
+
+    /// The elements that are not stored as such, in the order of memory.
+    fn decode(&self) -> Result<Tensor, Error> {
+        let like = self.anywhere(&self.lengths)?;
+        let (leaf, window) = (self.leaf, self.window.clone());
+        match self.storage {
+            Storage::Bits => collect(&like, leaf.as_boolean().values().slice(window.start, window.len()).iter()),
+            Storage::Bytes => {
+                let bytes = &leaf.as_primitive::<Int8Type>().values()[window];
+                collect(&like, bytes.iter().map(|byte| *byte != 0))
+            }
+            Storage::Decimal { scale } => {
+                let unit = 10f64.powi(scale.into());
+                match leaf.data_type() {
+                    ArrowType::Decimal32(..) => {
+                        let values = &leaf.as_primitive::<Decimal32Type>().values()[window];
+                        collect(&like, values.iter().map(|value| f64::from(*value) / unit))
+                    }
+                    ArrowType::Decimal64(..) => {
+                        let values = &leaf.as_primitive::<Decimal64Type>().values()[window];
+                        collect(&like, values.iter().map(|value| *value as f64 / unit))
+                    }
+                    ArrowType::Decimal128(..) => {
+                        let values = &leaf.as_primitive::<Decimal128Type>().values()[window];
+                        collect(&like, values.iter().map(|value| *value as f64 / unit))
+                    }
+                    _ => {
+                        let values = &leaf.as_primitive::<Decimal256Type>().values()[window];
+                        collect(&like, values.iter().map(|value| float(*value) / unit))
+                    }
+                }
+            }
+            Storage::Dictionary => {
+                by_dtype!(self.dtype, A => self.look_up::<<A as ArrowPrimitiveType>::Native>(&like), _ => Err(unsupported(leaf.data_type())))
+            }
+            Storage::Plain => Err(unsupported(leaf.data_type())),
+        }
+    }
+
+    /// The values that the keys of a dictionary name. Null keys name the zero.
+    fn look_up<T: Element + ArrowNativeType>(&self, like: &Descriptor<'_>) -> Result<Tensor, Error> {
+        let (leaf, window) = (self.leaf, self.window.clone());
+        downcast_dictionary_array!(
+            leaf => {
+                let values: &dyn Array = leaf.values();
+                let buffer = downcast_primitive_array!(
+                    values => values.values().inner().clone(),
+                    other => return Err(unsupported(other))
+                );
+                let values = ScalarBuffer::<T>::from(buffer);
+                let keys = leaf.keys();
+                let value = |entry: usize| match keys.is_valid(entry) {
+                    true => values.get(keys.value(entry).as_usize()).copied().unwrap_or_default(),
+                    false => T::default(),
+                };
+                collect(like, window.map(value))
+            },
+            other => Err(unsupported(other))
+        )
+    }
+}
+
+/// A row-major tensor like `like` of these elements.
+fn collect<T: Element>(like: &Descriptor<'_>, elements: impl Iterator<Item = T>) -> Result<Tensor, Error> {
+    like.check_dtype(T::DTYPE)?;
+    let expected = like.len();
+    // SAFETY: `Ok` only if all elements are written, which are of the tensor's type.
+    unsafe {
+        Tensor::filled(like, |target| {
+            let mut found = 0;
+            for element in elements.take(expected) {
+                target.cast::<T>().add(found).write_unaligned(element);
+                found += 1;
+            }
+            if found == expected { Ok(()) } else { Err(Error::LengthMismatch { expected, found }) }
+        })
+    }
+}
+
+/// Writes `fill`, the bytes of a `T`, wherever an element is not valid.
+fn fill_nulls<T: Element>(tensor: &mut Tensor, valid: &[bool], fill: &[u8]) -> Result<(), Error> {
+    let (dtype, shape) = (tensor.dtype(), []);
+    let fill = Descriptor::new(fill.as_ptr(), dtype, Device::CPU, Flags::READ_ONLY, &shape, None)?;
+    // SAFETY: one element of the tensor's type, as `Scalar::to_bytes` made it.
+    let fill: T = unsafe { TensorRef::from_descriptor(fill) }.to_vec()?[0];
+    let elements = tensor.as_mut_slice::<T>()?;
+    elements.iter_mut().zip(valid).filter(|(_, is_valid)| !**is_valid).for_each(|(element, _)| *element = fill);
+    Ok(())
+}
+
+fn float(value: i256) -> f64 {
+    match value.to_i128() {
+        Some(value) => value as f64,
+        None => {
+            let (low, high) = value.to_parts();
+            high as f64 * 2f64.powi(128) + low as f64
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_integers_become_floats() {
+        for value in [0, 1, -1, 12345, i128::MIN, i128::MAX] {
+            assert_eq!(float(i256::from_i128(value)), value as f64);
+        }
+        assert_eq!(float(i256::MAX), 2f64.powi(255));
+        assert_eq!(float(i256::MIN), -2f64.powi(255));
+    }
+}

@@ -1,0 +1,179 @@
+//! Arrow → DLPack: arrays and buffers.
+
+use arrow_array::types::{ArrowDictionaryKeyType, ArrowPrimitiveType};
+use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, FixedSizeListArray, PrimitiveArray};
+use arrow_buffer::{ArrowNativeType, Buffer, MutableBuffer, ScalarBuffer};
+use dlbridge_core::layout;
+use dlbridge_core::{DataType, Descriptor, Device, Element, Error, Export, Flags, Memory, Reason, Tensor, TensorRef};
+
+use crate::dtype::by_dtype;
+use crate::source::Source;
+use crate::{Arrow, Column, NAME, Options};
+
+/// What keeps an exported buffer alive that others may read, too.
+pub(crate) struct Exported(pub(crate) Buffer);
+
+/// What can be read as a [`Source`].
+pub(crate) trait AsSource {
+    fn source(&self) -> Result<Source<'_>, Error>;
+}
+
+impl AsSource for Column {
+    fn source(&self) -> Result<Source<'_>, Error> {
+        self.read(&self.options)
+    }
+}
+
+impl AsSource for ArrayRef {
+    fn source(&self) -> Result<Source<'_>, Error> {
+        Source::new(&**self, None, &Options::default())
+    }
+}
+
+macro_rules! arrays {
+    ($([$($generics:tt)*] $ty:ty;)*) => {$(
+        impl<$($generics)*> AsSource for $ty {
+            fn source(&self) -> Result<Source<'_>, Error> {
+                Source::new(self, None, &Options::default())
+            }
+        }
+    )*};
+}
+
+arrays! {
+    [T: ArrowPrimitiveType] PrimitiveArray<T>;
+    [] FixedSizeListArray;
+    [] BooleanArray;
+    [K: ArrowDictionaryKeyType] DictionaryArray<K>;
+}
+
+/// One table of what is exported as the array in it, by value and by reference.
+macro_rules! exports {
+    ($([$($generics:tt)*] $ty:ty;)*) => {$(
+        impl<$($generics)*> Export<Arrow> for $ty {
+            fn export(self) -> Result<Tensor, Error> {
+                let source = self.source()?;
+                let (buffer, dtype) = (source.plain()?, source.dtype);
+                let (shape, strides) = (source.shape, source.strides);
+                drop(self); // The buffer may be the only handle now.
+                own(buffer, dtype, &shape, &strides)
+            }
+
+            fn export_copy(&self) -> Result<Tensor, Error> {
+                self.source()?.copy()
+            }
+
+            fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
+                self.source()?.describe(read)
+            }
+        }
+
+        impl<$($generics)*> Export<Arrow> for &$ty {
+            fn export(self) -> Result<Tensor, Error> {
+                self.clone().export()
+            }
+
+            fn export_copy(&self) -> Result<Tensor, Error> {
+                (**self).export_copy()
+            }
+
+            fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
+                (**self).describe(read)
+            }
+        }
+    )*};
+}
+
+exports! {
+    [T: ArrowPrimitiveType] PrimitiveArray<T>;
+    [] FixedSizeListArray;
+    [] BooleanArray;
+    [K: ArrowDictionaryKeyType] DictionaryArray<K>;
+    [] ArrayRef;
+    [] Column;
+}
+
+/// One table of buffers: the type, that of its elements, and the buffer in it.
+macro_rules! buffers {
+    ($([$($generics:tt)*] $ty:ty, $element:ty, $this:ident => $buffer:expr;)*) => {$(
+        impl<$($generics)*> Export<Arrow> for $ty {
+            fn export(self) -> Result<Tensor, Error> {
+                let ($this, length) = (&self, self.len() as i64);
+                let buffer: Buffer = $buffer.clone();
+                drop(self);
+                own(buffer, <$element as Element>::DTYPE, &[length], &[1])
+            }
+
+            fn export_copy(&self) -> Result<Tensor, Error> {
+                let elements: &[$element] = self;
+                TensorRef::from_slice(elements, &[elements.len() as i64])?.to_contiguous()
+            }
+
+            fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
+                let elements: &[$element] = self;
+                let (data, shape) = (elements.as_ptr().cast(), [elements.len() as i64]);
+                Descriptor::new(data, <$element as Element>::DTYPE, Device::CPU, Flags::READ_ONLY, &shape, None)
+                    .map(|tensor| read(&tensor, None))
+            }
+        }
+    )*};
+}
+
+buffers! {
+    [] Buffer, u8, this => this;
+    [T: ArrowNativeType + Element] ScalarBuffer<T>, T, this => this.inner();
+}
+
+/// A tensor over the elements of `buffer`, which holds just them: writable if this is the only handle to memory that
+/// Arrow allocated, and owned by the vector if it is one.
+///
+/// # Errors
+/// Lengths and strides that do not fit the buffer.
+pub(crate) fn own(buffer: Buffer, dtype: DataType, shape: &[i64], strides: &[i64]) -> Result<Tensor, Error> {
+    layout::validate(shape, Some(strides), dtype, false)?;
+    let needed = layout::extent_of(shape, Some(strides)).map_or(0, |extent| extent.highest as usize + 1);
+    let available = dtype.itemsize().map_or(0, |size| buffer.len() / size);
+    if needed > available {
+        return Err(Error::OutOfStorage { framework: NAME, needed, available });
+    }
+    let layout = (dtype, shape, strides);
+    let buffer = by_dtype!(
+        dtype,
+        A => match buffer.into_vec::<<A as ArrowPrimitiveType>::Native>() {
+            // SAFETY: as many elements as checked above, in a vector that is moved in; its memory does not move.
+            Ok(vec) => return Ok(unsafe { place(vec, layout, Flags::empty(), |vec| vec.as_mut_ptr().cast()) }),
+            Err(buffer) => buffer,
+        },
+        _ => buffer
+    );
+    Ok(match buffer.into_mutable() {
+        // SAFETY: as above; a mutable buffer is the only handle to its memory.
+        Ok(buffer) => unsafe { place(buffer, layout, Flags::empty(), MutableBuffer::as_mut_ptr) },
+        Err(buffer) => {
+            let exported = Exported(buffer);
+            // SAFETY: as above; buffers are not written while there are several handles, or foreign memory behind.
+            unsafe { place(exported, layout, Flags::READ_ONLY, |exported| exported.0.as_ptr().cast_mut()) }
+        }
+    })
+}
+
+/// # Safety
+/// `data` gives the first of the elements that dtype, shape and strides describe, which lie in memory that `owner`
+/// keeps alive and in place, and that is written by nobody, nor read by others unless `flags` say read-only. Booleans
+/// are 0 or 1.
+pub(crate) unsafe fn place<O: Send + 'static>(
+    owner: O,
+    (dtype, lengths, steps): (DataType, &[i64], &[i64]),
+    flags: Flags,
+    data: impl FnOnce(&mut O) -> *mut u8,
+) -> Tensor {
+    let memory = Memory { dtype, device: Device::CPU, flags, is_valid: true };
+    // SAFETY: the caller's promise.
+    unsafe {
+        Tensor::from_owner(owner, memory, lengths.len(), |owner, shape, strides| {
+            shape.copy_from_slice(lengths);
+            strides.copy_from_slice(steps);
+            data(owner)
+        })
+    }
+}

@@ -1,0 +1,166 @@
+//! The extension types that make tensors of columns: `arrow.fixed_shape_tensor` and `arrow.bool8`.
+//!
+//! Their metadata are read and written here, not by arrow-schema, which misspells a key (`permutations`) so that files
+//! of other libraries do not load. Both spellings are read; the format's own is written.
+
+use arrow_schema::Field;
+use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
+use dlbridge_core::Error;
+use serde_json::{Map, Value, json};
+
+/// Booleans of one byte.
+pub(crate) const BOOL8: &str = "arrow.bool8";
+
+const FIXED_SHAPE_TENSOR: &str = "arrow.fixed_shape_tensor";
+
+/// The metadata of `arrow.fixed_shape_tensor`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FixedShape {
+    /// The lengths of the axes as they lie in memory, row-major.
+    pub(crate) shape: Vec<usize>,
+    /// For each axis of the tensor, which one it is in memory; `None` if they are the same.
+    pub(crate) permutation: Option<Vec<usize>>,
+    /// The names of the axes as they lie in memory.
+    pub(crate) dim_names: Option<Vec<String>>,
+}
+
+impl FixedShape {
+    /// What `field` says of lists of `size` elements; `None` if it has no such extension type.
+    pub(crate) fn of(field: &Field, size: usize) -> Result<Option<Self>, Error> {
+        if field.extension_type_name() != Some(FIXED_SHAPE_TENSOR) {
+            return Ok(None);
+        }
+        Self::parse(field.extension_type_metadata().unwrap_or_default())?.checked(size).map(Some)
+    }
+
+    fn parse(metadata: &str) -> Result<Self, Error> {
+        let value: Value = serde_json::from_str(metadata).map_err(|_| invalid("the metadata are no JSON"))?;
+        let list = |key: &str| match value.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => value.as_array().map(Some).ok_or(invalid("a key of the metadata holds no list")),
+        };
+        let numbers = |list: &Vec<Value>| -> Result<Vec<usize>, Error> {
+            let number = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
+            list.iter().map(number).collect::<Option<_>>().ok_or(invalid("a list holds something else than lengths"))
+        };
+        let names = |list: &Vec<Value>| -> Result<Vec<String>, Error> {
+            let name = |value: &Value| value.as_str().map(str::to_owned);
+            list.iter().map(name).collect::<Option<_>>().ok_or(invalid("dim_names holds something else than strings"))
+        };
+        let shape = list("shape")?.ok_or(invalid("the metadata have no shape"))?;
+        let permutation = match list("permutation")? {
+            Some(permutation) => Some(permutation),
+            None => list("permutations")?,
+        };
+        Ok(Self {
+            shape: numbers(shape)?,
+            permutation: permutation.map(numbers).transpose()?,
+            dim_names: list("dim_names")?.map(names).transpose()?,
+        })
+    }
+
+    /// The same, if it is consistent and a tensor of `size` elements.
+    fn checked(self, size: usize) -> Result<Self, Error> {
+        let product = self.shape.iter().try_fold(1usize, |product, length| product.checked_mul(*length));
+        if product != Some(size) {
+            return Err(invalid("the shape does not multiply to the size of the list"));
+        }
+        if let Some(permutation) = &self.permutation {
+            let mut sorted = permutation.clone();
+            sorted.sort_unstable();
+            if !sorted.into_iter().eq(0..self.shape.len()) {
+                return Err(invalid("the permutation does not name each axis once"));
+            }
+        }
+        if self.dim_names.as_ref().is_some_and(|names| names.len() != self.shape.len()) {
+            return Err(invalid("dim_names are not as many as axes"));
+        }
+        Ok(self)
+    }
+
+    /// The axis in memory that each axis of the tensor is.
+    pub(crate) fn order(&self) -> Vec<usize> {
+        self.permutation.clone().unwrap_or_else(|| (0..self.shape.len()).collect())
+    }
+
+    /// The names of the tensor's axes.
+    pub(crate) fn logical_names(&self) -> Option<Vec<String>> {
+        let names = self.dim_names.as_ref()?;
+        Some(self.order().into_iter().map(|axis| names[axis].clone()).collect())
+    }
+
+    /// `field` as one of this extension type.
+    pub(crate) fn mark(&self, field: Field) -> Field {
+        let mut metadata = Map::from_iter([("shape".to_owned(), json!(self.shape))]);
+        metadata.extend(self.permutation.as_ref().map(|axes| ("permutation".to_owned(), json!(axes))));
+        metadata.extend(self.dim_names.as_ref().map(|names| ("dim_names".to_owned(), json!(names))));
+        mark(field, FIXED_SHAPE_TENSOR, &Value::Object(metadata).to_string())
+    }
+}
+
+/// Whether `field` holds booleans of one byte.
+pub(crate) fn is_bool8(field: &Field) -> bool {
+    field.extension_type_name() == Some(BOOL8)
+}
+
+/// `field` as one of booleans of one byte.
+pub(crate) fn mark_bool8(field: Field) -> Field {
+    mark(field, BOOL8, "")
+}
+
+fn mark(mut field: Field, name: &str, metadata: &str) -> Field {
+    let known = field.metadata_mut();
+    known.insert(EXTENSION_TYPE_NAME_KEY.to_owned(), name.to_owned());
+    known.insert(EXTENSION_TYPE_METADATA_KEY.to_owned(), metadata.to_owned());
+    field
+}
+
+fn invalid(problem: &'static str) -> Error {
+    Error::InvalidExtension { name: FIXED_SHAPE_TENSOR, problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_schema::DataType;
+
+    use super::*;
+
+    fn of(metadata: &str, size: usize) -> Result<FixedShape, Error> {
+        FixedShape::parse(metadata)?.checked(size)
+    }
+
+    #[test]
+    fn both_spellings_of_the_permutation_are_read() {
+        for key in ["permutation", "permutations"] {
+            let shape = of(&format!(r#"{{"shape":[100,200,500],"{key}":[2,0,1]}}"#), 10_000_000).unwrap();
+            assert_eq!(shape.order(), [2, 0, 1]);
+        }
+        let shape = of(r#"{"shape":[2,3],"dim_names":["H","W"],"permutation":[1,0]}"#, 6).unwrap();
+        assert_eq!(shape.logical_names().unwrap(), ["W", "H"]);
+        let field = shape.mark(Field::new("x", DataType::Null, false));
+        assert_eq!(FixedShape::of(&field, 6).unwrap(), Some(shape));
+        assert_eq!(FixedShape::of(&Field::new("x", DataType::Null, false), 6), Ok(None));
+    }
+
+    #[test]
+    fn contradictions_are_errors() {
+        for (metadata, size) in [
+            ("", 6),
+            ("[]", 6),
+            ("{}", 6),
+            (r#"{"shape":6}"#, 6),
+            (r#"{"shape":[2,4]}"#, 6),
+            (r#"{"shape":[-2,-3]}"#, 6),
+            (r#"{"shape":[2.5]}"#, 6),
+            (r#"{"shape":[4294967296,4294967296]}"#, 0),
+            (r#"{"shape":[2,3],"permutation":[0]}"#, 6),
+            (r#"{"shape":[2,3],"permutation":[0,0]}"#, 6),
+            (r#"{"shape":[2,3],"permutation":[0,2]}"#, 6),
+            (r#"{"shape":[2,3],"permutation":"01"}"#, 6),
+            (r#"{"shape":[2,3],"dim_names":["H"]}"#, 6),
+            (r#"{"shape":[2,3],"dim_names":[1,2]}"#, 6),
+        ] {
+            assert!(matches!(of(metadata, size), Err(Error::InvalidExtension { .. })), "{metadata}");
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! DLPack → Arrow: arrays and buffers.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use arrow_array::types::ArrowPrimitiveType;
+use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeListArray, PrimitiveArray};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, MutableBuffer, ScalarBuffer};
+use arrow_schema::{DataType as ArrowType, Field, FieldRef};
+use dlbridge_core::layout::{self, Dims};
+use dlbridge_core::{DataType, Descriptor, Element, Error, Import, Interchange, Reason, Route, Tensor, TensorRef};
+
+use crate::dtype::by_dtype;
+use crate::export::Exported;
+use crate::extension::{self, FixedShape};
+use crate::{Arrow, Column, NAME};
+
+/// How memory arrives that Arrow has as a run of elements: shared if they are one and aligned.
+fn plan_run(tensor: &Descriptor<'_>, is_run: bool) -> Route {
+    if let Err(error) = tensor.check_host() {
+        return Route::Impossible(error);
+    }
+    let align = tensor.dtype().itemsize().unwrap_or(1);
+    match tensor.check_align(align) {
+        _ if !is_run => Route::Copied(Reason::Strided),
+        Ok(()) => Route::Shared,
+        Err(_) => Route::Copied(Reason::Misaligned { align }),
+    }
+}
+
+/// As [`plan_run`], for row-major elements of a type that Arrow has.
+fn plan(tensor: &Descriptor<'_>) -> Route {
+    match ArrowType::from_dlpack(tensor.dtype()) {
+        Ok(_) => plan_run(tensor, tensor.is_row_major()),
+        Err(error) => Route::Impossible(error),
+    }
+}
+
+/// The elements of a tensor whose memory they fill from its first element on.
+pub(crate) fn buffer(tensor: Tensor) -> Buffer {
+    let (data, nbytes) = (tensor.data(), tensor.descriptor().nbytes());
+    let Some(data) = NonNull::new(data.cast_mut()).filter(|_| nbytes > 0) else {
+        return Buffer::default();
+    };
+    let tensor = by_dtype!(
+        tensor.dtype(),
+        A => match tensor.into_vec::<<A as ArrowPrimitiveType>::Native>() {
+            Ok(vec) => return Buffer::from_vec(vec),
+            Err(tensor) => tensor,
+        },
+        _ => tensor
+    );
+    let tensor = match tensor.downcast::<Exported>() {
+        Ok(Exported(buffer)) => return part_of(buffer, data, nbytes),
+        Err(tensor) => tensor,
+    };
+    match tensor.downcast::<MutableBuffer>() {
+        Ok(buffer) => part_of(buffer.into(), data, nbytes),
+        // SAFETY: the tensor keeps `nbytes` readable bytes at `data` alive, and nobody writes them.
+        Err(tensor) => unsafe { Buffer::from_custom_allocation(data, nbytes, Arc::new(tensor)) },
+    }
+}
+
+/// `nbytes` bytes at `data` of the buffer that a tensor was made from.
+fn part_of(buffer: Buffer, data: NonNull<u8>, nbytes: usize) -> Buffer {
+    let offset = (data.as_ptr() as usize).wrapping_sub(buffer.as_ptr() as usize);
+    if offset.checked_add(nbytes).is_some_and(|end| end <= buffer.len()) {
+        return buffer.slice_with_length(offset, nbytes);
+    }
+    // SAFETY: a tensor over a record batch shows more than the one column that keeps the allocation alive.
+    unsafe { Buffer::from_custom_allocation(data, nbytes, Arc::new(buffer)) }
+}
+
+/// Bytes: the one type that a buffer without a type is exchanged as.
+impl Import<Arrow> for Buffer {
+    fn plan(tensor: &Descriptor<'_>) -> Route {
+        match tensor.check_dtype(DataType::UINT8).and_then(|()| check_ndim(tensor, 1)) {
+            Ok(()) => plan(tensor),
+            Err(error) => Route::Impossible(error),
+        }
+    }
+
+    fn import(tensor: Tensor) -> Result<Self, Error> {
+        Self::plan(&tensor.descriptor()).require_shared(NAME)?;
+        Ok(buffer(tensor))
+    }
+
+    fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
+        Self::import(tensor.to_contiguous()?)
+    }
+}
+
+/// The elements in row-major order.
+impl<T: ArrowNativeType + Element> Import<Arrow> for ScalarBuffer<T> {
+    fn plan(tensor: &Descriptor<'_>) -> Route {
+        match tensor.check_dtype(T::DTYPE) {
+            Ok(()) => plan(tensor),
+            Err(error) => Route::Impossible(error),
+        }
+    }
+
+    fn import(tensor: Tensor) -> Result<Self, Error> {
+        Self::plan(&tensor.descriptor()).require_shared(NAME)?;
+        Ok(buffer(tensor).into())
+    }
+
+    fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
+        Self::import(tensor.to_contiguous()?)
+    }
+}
+
+impl<T: ArrowPrimitiveType> Import<Arrow> for PrimitiveArray<T> {
+    fn plan(tensor: &Descriptor<'_>) -> Route {
+        let check = T::DATA_TYPE.to_dlpack().and_then(|dtype| tensor.check_dtype(dtype));
+        match check.and_then(|()| check_ndim(tensor, 1)) {
+            Ok(()) => plan(tensor),
+            Err(error) => Route::Impossible(error),
+        }
+    }
+
+    fn import(tensor: Tensor) -> Result<Self, Error> {
+        Self::plan(&tensor.descriptor()).require_shared(NAME)?;
+        Ok(Self::new(buffer(tensor).into(), None))
+    }
+
+    fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
+        Self::import(tensor.to_contiguous()?)
+    }
+}
+
+/// Arrow packs booleans into bits.
+impl Import<Arrow> for BooleanArray {
+    fn plan(tensor: &Descriptor<'_>) -> Route {
+        let check = tensor.check_dtype(DataType::BOOL).and_then(|()| check_ndim(tensor, 1));
+        match check.and_then(|()| tensor.check_host()) {
+            Ok(()) => Route::Copied(Reason::Encoded),
+            Err(error) => Route::Impossible(error),
+        }
+    }
+
+    fn import(tensor: Tensor) -> Result<Self, Error> {
+        Self::plan(&tensor.descriptor()).require_shared(NAME)?;
+        Err(Error::CopyRequired { framework: NAME, reason: Reason::Encoded })
+    }
+
+    fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
+        check_ndim(tensor, 1)?;
+        Ok(Self::new(pack(tensor)?, None))
+    }
+}
+
+/// Lists of lists, one level for each axis behind the first.
+impl Import<Arrow> for FixedSizeListArray {
+    fn plan(tensor: &Descriptor<'_>) -> Route {
+        match check_lists(tensor) {
+            Ok(()) if tensor.dtype() == DataType::BOOL => Route::Copied(Reason::Encoded),
+            Ok(()) => plan(tensor),
+            Err(error) => Route::Impossible(error),
+        }
+    }
+
+    fn import(tensor: Tensor) -> Result<Self, Error> {
+        Self::plan(&tensor.descriptor()).require_shared(NAME)?;
+        let (dtype, shape) = (tensor.dtype(), Dims::from_iter(tensor.shape().iter().copied()));
+        nest(primitive(dtype, buffer(tensor))?, &shape)
+    }
+
+    fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
+        check_lists(tensor)?;
+        if tensor.dtype() == DataType::BOOL {
+            return nest(Arc::new(BooleanArray::new(pack(tensor)?, None)), tensor.shape());
+        }
+        Self::import(tensor.to_contiguous()?)
+    }
+}
+
+/// As the type of array that the tensor's type and rank ask for.
+impl Import<Arrow> for ArrayRef {
+    fn plan(tensor: &Descriptor<'_>) -> Route {
+        match (tensor.ndim(), tensor.dtype()) {
+            (1, DataType::BOOL) => BooleanArray::plan(tensor),
+            (1, _) => plan(tensor),
+            _ => FixedSizeListArray::plan(tensor),
+        }
+    }
+
+    fn import(tensor: Tensor) -> Result<Self, Error> {
+        Self::plan(&tensor.descriptor()).require_shared(NAME)?;
+        match tensor.descriptor().ndim() {
+            1 => primitive(tensor.dtype(), buffer(tensor)),
+            _ => Ok(Arc::new(FixedSizeListArray::import(tensor)?)),
+        }
+    }
+
+    fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
+        match (tensor.ndim(), tensor.dtype()) {
+            (1, DataType::BOOL) => Ok(Arc::new(BooleanArray::import_copy(tensor)?)),
+            (1, _) => Self::import(tensor.to_contiguous()?),
+            _ => Ok(Arc::new(FixedSizeListArray::import_copy(tensor)?)),
+        }
+    }
+}
+
+/// A plain array for one axis, `arrow.fixed_shape_tensor` for more, permuted if the tensor is; booleans as
+/// `arrow.bool8`. The name is empty; see [`Column::named`].
+impl Import<Arrow> for Column {
+    fn plan(tensor: &Descriptor<'_>) -> Route {
+        match ArrowType::from_dlpack(tensor.dtype()).and_then(|_| check_rows(tensor)) {
+            Ok(()) => plan_run(tensor, order(tensor).is_some()),
+            Err(error) => Route::Impossible(error),
+        }
+    }
+
+    fn import(tensor: Tensor) -> Result<Self, Error> {
+        Self::plan(&tensor.descriptor()).require_shared(NAME)?;
+        let descriptor = tensor.descriptor();
+        let (dtype, rows) = (tensor.dtype(), descriptor.shape()[0] as usize);
+        let order = order(&descriptor).unwrap_or_default();
+        let axes: Vec<usize> = descriptor.shape()[1..].iter().map(|length| *length as usize).collect();
+        let is_list = descriptor.ndim() > 1;
+        let values = bytes_or_numbers(dtype, buffer(tensor))?;
+        let field =
+            Field::new(if is_list { Field::LIST_FIELD_DEFAULT_NAME } else { "" }, values.data_type().clone(), true);
+        let field = if dtype == DataType::BOOL { extension::mark_bool8(field) } else { field };
+        if !is_list {
+            return Ok(Self::new(values, Arc::new(field)));
+        }
+        let size = list_size(axes.iter().product())?;
+        let lists = list(Arc::new(field), size, values, rows)?;
+        // `order` says which axis each one in memory is; the permutation says the reverse.
+        let mut permutation = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(in_memory, axis)| permutation[*axis] = in_memory);
+        let shape = FixedShape {
+            shape: order.iter().map(|axis| axes[*axis]).collect(),
+            permutation: Some(permutation).filter(|axes| !axes.is_sorted()),
+            dim_names: None,
+        };
+        let field = shape.mark(Field::new("", lists.data_type().clone(), true));
+        Ok(Self::new(Arc::new(lists), Arc::new(field)))
+    }
+
+    fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
+        check_rows(tensor)?;
+        Self::import(tensor.to_contiguous()?)
+    }
+}
+
+/// The axes behind the first in the order in which they lie in memory, without gaps; `None` if they do not.
+fn order(tensor: &Descriptor<'_>) -> Option<Vec<usize>> {
+    let (shape, strides) = (tensor.shape(), tensor.strides().to_vec());
+    let mut order: Vec<usize> = (1..shape.len()).collect();
+    if tensor.is_row_major() {
+        order.iter_mut().for_each(|axis| *axis -= 1);
+        return Some(order);
+    }
+    // Axes of length 1 can stand anywhere.
+    order.sort_by_key(|axis| std::cmp::Reverse(if shape[*axis] == 1 { 0 } else { strides[*axis] }));
+    let permuted = |numbers: &[i64]| -> Vec<i64> {
+        std::iter::once(numbers[0]).chain(order.iter().map(|axis| numbers[*axis])).collect()
+    };
+    let is_dense = layout::is_row_major(&permuted(shape), Some(&permuted(&strides)));
+    is_dense.then(|| order.iter().map(|axis| axis - 1).collect())
+}
+
+fn check_ndim(tensor: &Descriptor<'_>, expected: usize) -> Result<(), Error> {
+    match tensor.ndim() {
+        found if found == expected => Ok(()),
+        found => Err(Error::NdimMismatch { expected, found }),
+    }
+}
+
+/// There is a first axis, whose indices are rows, and the others are no longer than a list can be.
+fn check_rows(tensor: &Descriptor<'_>) -> Result<(), Error> {
+    let Some((_, axes)) = tensor.shape().split_first() else {
+        return Err(Error::NdimMismatch { expected: 1, found: 0 });
+    };
+    list_size(axes.iter().map(|length| *length as usize).product()).map(|_| ())
+}
+
+/// There are lists, none longer than a list can be.
+fn check_lists(tensor: &Descriptor<'_>) -> Result<(), Error> {
+    let found = tensor.ndim();
+    if found < 2 {
+        return Err(Error::NdimMismatch { expected: 2, found });
+    }
+    tensor.shape()[1..].iter().try_for_each(|length| list_size(*length as usize).map(|_| ()))
+}
+
+fn list_size(length: usize) -> Result<i32, Error> {
+    i32::try_from(length).map_err(|_| Error::Unsupported { framework: NAME, what: "lists of 2³¹ elements or more" })
+}
+
+/// An array of plain numbers.
+pub(crate) fn primitive(dtype: DataType, buffer: Buffer) -> Result<ArrayRef, Error> {
+    by_dtype!(
+        dtype,
+        A => Ok(Arc::new(PrimitiveArray::<A>::new(buffer.into(), None))),
+        _ => Err(Error::UnsupportedDType { framework: NAME, dtype })
+    )
+}
+
+/// An array of plain numbers, or of the bytes of booleans.
+pub(crate) fn bytes_or_numbers(dtype: DataType, buffer: Buffer) -> Result<ArrayRef, Error> {
+    primitive(if dtype == DataType::BOOL { DataType::INT8 } else { dtype }, buffer)
+}
+
+/// `values` in lists, one level for each axis behind the first.
+fn nest(values: ArrayRef, shape: &[i64]) -> Result<FixedSizeListArray, Error> {
+    let (mut values, mut lists) = (values, None);
+    for axis in (1..shape.len()).rev() {
+        let len = shape[..axis].iter().product::<i64>() as usize;
+        let field = Arc::new(Field::new_list_field(values.data_type().clone(), true));
+        let level = list(field, list_size(shape[axis] as usize)?, values, len)?;
+        values = Arc::new(level.clone());
+        lists = Some(level);
+    }
+    lists.ok_or(Error::NdimMismatch { expected: 2, found: shape.len() })
+}
+
+fn list(field: FieldRef, size: i32, values: ArrayRef, len: usize) -> Result<FixedSizeListArray, Error> {
+    FixedSizeListArray::try_new_with_length(field, size, values, None, len)
+        .map_err(|error| Error::Framework { framework: NAME, message: error.to_string().into() })
+}
+
+/// Booleans as bits, in row-major order.
+fn pack(tensor: &TensorRef<'_>) -> Result<BooleanBuffer, Error> {
+    Ok(tensor.elements::<bool>()?.collect())
+}

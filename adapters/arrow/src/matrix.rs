@@ -1,0 +1,266 @@
+//! Record batches of equal columns ↔ tensors of rows and columns.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_buffer::Buffer;
+use arrow_schema::{DataType as ArrowType, Field, Schema};
+use dlbridge_core::layout::{self, Dims};
+use dlbridge_core::{
+    DataType, Descriptor, Device, Error, Export, Flags, Import, Interchange, Reason, Route, Tensor, TensorRef,
+};
+
+use crate::column::locate;
+use crate::export::{Exported, place};
+use crate::extension;
+use crate::import::{buffer, bytes_or_numbers};
+use crate::source::Source;
+use crate::{Arrow, NAME, Options};
+
+/// A record batch of equally typed columns, to be read with [`Options`] as a tensor of shape `[rows, columns]`, or
+/// `[rows, columns, …]` if the columns hold lists of one shape.
+#[derive(Clone, Debug)]
+pub struct Matrix {
+    batch: RecordBatch,
+    options: Options,
+}
+
+impl Matrix {
+    /// All columns of the batch; [`RecordBatch::project`] selects some.
+    pub fn new(batch: RecordBatch) -> Self {
+        Self { batch, options: Options::default() }
+    }
+
+    /// The same columns, read with these options.
+    #[must_use]
+    pub fn with(self, options: Options) -> Self {
+        Self { options, ..self }
+    }
+}
+
+/// The columns of a record batch, which all have one type and shape.
+struct Columns<'a> {
+    columns: Vec<Source<'a>>,
+    shape: Dims,
+}
+
+impl<'a> Columns<'a> {
+    fn new(batch: &'a RecordBatch, options: &Options) -> Result<Self, Error> {
+        let mut columns: Vec<Source<'a>> = Vec::with_capacity(batch.num_columns());
+        for (array, field) in batch.columns().iter().zip(batch.schema_ref().fields()) {
+            let column = Source::new(&**array, Some(field), options).and_then(|column| match columns.first() {
+                Some(first) => stands_beside(&column, first).map(|()| column),
+                None => Ok(column),
+            });
+            columns.push(column.map_err(|error| locate(field.name(), error))?);
+        }
+        let Some(first) = columns.first() else {
+            return Err(Error::Inexpressible { framework: NAME, what: "a record batch without columns" });
+        };
+        let mut shape = first.shape.clone();
+        insert_axis(&mut shape, columns.len() as i64);
+        // What cannot be described cannot be copied either.
+        layout::validate(&shape, None, first.dtype, false)?;
+        Ok(Self { columns, shape })
+    }
+
+    /// Why the columns have to be copied; else where the first element is, and the strides.
+    fn spacing(&self) -> Result<Result<(*const u8, Dims), Reason>, Error> {
+        if let Some(reason) = self.columns.iter().find_map(Source::reason) {
+            return Ok(Err(reason));
+        }
+        let first = &self.columns[0];
+        let (buffer, range) = first.bytes()?;
+        let data = buffer.as_ptr().wrapping_add(range.start);
+        let size = first.dtype.itemsize().unwrap_or(1) as isize;
+        // One column, or none with any element, is as far from the next as it is long.
+        let mut step = first.window.len() as isize * size;
+        for (i, column) in self.columns.iter().enumerate().skip(1).filter(|_| !range.is_empty()) {
+            let (other, range) = column.bytes()?;
+            let distance = (other.as_ptr() as isize + range.start as isize).wrapping_sub(data as isize);
+            if i == 1 {
+                step = distance;
+            }
+            let is_spaced = Some(distance) == step.checked_mul(i as isize) && distance % size == 0;
+            if !is_spaced || !is_one_allocation(buffer, other) || column.strides[..] != first.strides[..] {
+                return Ok(Err(Reason::Scattered));
+            }
+        }
+        let mut strides = first.strides.clone();
+        insert_axis(&mut strides, (step / size) as i64);
+        Ok(Ok((data, strides)))
+    }
+
+    fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
+        match self.spacing()? {
+            Ok((data, strides)) => {
+                let (dtype, flags) = (self.columns[0].dtype, Flags::READ_ONLY);
+                Descriptor::new(data, dtype, Device::CPU, flags, &self.shape, Some(&strides))
+                    .map(|tensor| read(&tensor, None))
+            }
+            Err(reason) => self.columns[0].anywhere(&self.shape).map(|tensor| read(&tensor, Some(reason))),
+        }
+    }
+
+    fn export(&self) -> Result<Tensor, Error> {
+        let (data, strides) = self.spacing()?.map_err(|reason| Error::CopyRequired { framework: NAME, reason })?;
+        let first = &self.columns[0];
+        layout::validate(&self.shape, Some(&strides), first.dtype, false)?;
+        let owner = Exported(first.bytes()?.0.clone());
+        let layout = (first.dtype, &*self.shape, &*strides);
+        // SAFETY: `spacing` has found every column in the allocation that the first one's buffer keeps alive, and
+        // buffers that are shared are not written.
+        Ok(unsafe { place(owner, layout, Flags::READ_ONLY, |_| data.cast_mut()) })
+    }
+
+    fn copy(&self) -> Result<Tensor, Error> {
+        // Columns that are not plain are decoded first; plain ones are read where they are.
+        let decoded: Vec<Option<Tensor>> = self
+            .columns
+            .iter()
+            .map(|column| column.reason().map(|_| column.copy()).transpose())
+            .collect::<Result<_, _>>()?;
+        let parts: Vec<TensorRef<'_>> = self
+            .columns
+            .iter()
+            .zip(&decoded)
+            .map(|(column, decoded)| decoded.as_ref().map_or_else(|| column.view(), |tensor| Ok(tensor.view())))
+            .collect::<Result<_, _>>()?;
+        Tensor::stack(&parts, 1)
+    }
+}
+
+/// A second axis, that of the columns.
+fn insert_axis(numbers: &mut Dims, number: i64) {
+    numbers.push(number);
+    numbers[1..].rotate_right(1);
+}
+
+fn stands_beside(column: &Source<'_>, first: &Source<'_>) -> Result<(), Error> {
+    if column.dtype != first.dtype {
+        return Err(Error::DTypeMismatch { expected: first.dtype, found: column.dtype });
+    }
+    if column.shape.len() != first.shape.len() {
+        return Err(Error::NdimMismatch { expected: first.shape.len(), found: column.shape.len() });
+    }
+    match (0..column.shape.len()).find(|axis| column.shape[*axis] != first.shape[*axis]) {
+        Some(axis) => Err(Error::AxisMismatch { axis, expected: first.shape[axis], found: column.shape[axis] }),
+        None => Ok(()),
+    }
+}
+
+/// Whether two buffers are parts of one allocation. Each of them keeps it alive, so that no other can be there.
+fn is_one_allocation(one: &Buffer, other: &Buffer) -> bool {
+    one.data_ptr() == other.data_ptr() && one.capacity() == other.capacity()
+}
+
+macro_rules! exports {
+    ($($ty:ty, $this:ident => $batch:expr, $options:expr;)*) => {$(
+        impl Export<Arrow> for $ty {
+            fn export(self) -> Result<Tensor, Error> {
+                let $this = &self;
+                Columns::new($batch, $options)?.export()
+            }
+
+            fn export_copy(&self) -> Result<Tensor, Error> {
+                let $this = self;
+                Columns::new($batch, $options)?.copy()
+            }
+
+            fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
+                let $this = self;
+                Columns::new($batch, $options)?.describe(read)
+            }
+        }
+    )*};
+}
+
+exports! {
+    RecordBatch, this => this, &Options::default();
+    &RecordBatch, this => this, &Options::default();
+    Matrix, this => &this.batch, &this.options;
+    &Matrix, this => &this.batch, &this.options;
+}
+
+/// Columns named `"0"`, `"1"`, …; booleans as `arrow.bool8`.
+impl Import<Arrow> for RecordBatch {
+    fn plan(tensor: &Descriptor<'_>) -> Route {
+        let check = ArrowType::from_dlpack(tensor.dtype()).and_then(|_| tensor.check_host());
+        if let Err(error) = check {
+            return Route::Impossible(error);
+        }
+        let [rows, _] = *tensor.shape() else {
+            return Route::Impossible(Error::NdimMismatch { expected: 2, found: tensor.ndim() });
+        };
+        let is_run = rows <= 1 || tensor.is_empty() || tensor.strides().iter().next() == Some(1);
+        let align = tensor.dtype().itemsize().unwrap_or(1);
+        match tensor.check_align(align) {
+            _ if !is_run => Route::Copied(Reason::Strided),
+            Ok(()) => Route::Shared,
+            Err(_) => Route::Copied(Reason::Misaligned { align }),
+        }
+    }
+
+    fn import(tensor: Tensor) -> Result<Self, Error> {
+        Self::plan(&tensor.descriptor()).require_shared(NAME)?;
+        let dtype = tensor.dtype();
+        let (rows, columns) = (tensor.shape()[0] as usize, tensor.shape()[1] as usize);
+        let columns = column_buffers(tensor, rows, columns);
+        batch(dtype, rows, columns)
+    }
+
+    fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
+        let [rows, columns] = *tensor.shape() else {
+            return Err(Error::NdimMismatch { expected: 2, found: tensor.ndim() });
+        };
+        let strides = tensor.strides().to_vec();
+        let (shape, strides) = ([columns, rows], [strides[1], strides[0]]);
+        let (dtype, device, flags) = (tensor.dtype(), tensor.device(), tensor.flags());
+        let turned = Descriptor::new(tensor.data(), dtype, device, flags, &shape, Some(&strides))?;
+        // SAFETY: the same elements in another order.
+        let copy = unsafe { TensorRef::from_descriptor(turned) }.to_contiguous()?;
+        let (rows, columns) = (rows as usize, columns as usize);
+        let all = buffer(copy);
+        let size = dtype.itemsize().unwrap_or(1);
+        let columns = (0..columns).map(|column| all.slice_with_length(column * rows * size, rows * size)).collect();
+        batch(dtype, rows, columns)
+    }
+}
+
+/// The columns of a tensor that has each of them in one run.
+fn column_buffers(tensor: Tensor, rows: usize, columns: usize) -> Vec<Buffer> {
+    let size = tensor.dtype().itemsize().unwrap_or(1);
+    let step = tensor.strides().iter().nth(1).unwrap_or(0) as isize * size as isize;
+    let len = rows * size;
+    let data = tensor.data();
+    let Some(first) = NonNull::new(data.cast_mut()).filter(|_| len > 0 && columns > 0) else {
+        return vec![Buffer::default(); columns];
+    };
+    if step == len as isize || columns == 1 {
+        // Without gaps: parts of one buffer, so that they are known to be equally spaced when they go out again.
+        let all = buffer(tensor);
+        return (0..columns).map(|column| all.slice_with_length(column * len, len)).collect();
+    }
+    let owner = Arc::new(tensor);
+    let column = |column: usize| {
+        let data = first.as_ptr().wrapping_offset(column as isize * step);
+        let data = NonNull::new(data).unwrap_or(first);
+        // SAFETY: one column of the tensor, `len` readable bytes that nobody writes, kept alive by the owner.
+        unsafe { Buffer::from_custom_allocation(data, len, owner.clone()) }
+    };
+    (0..columns).map(column).collect()
+}
+
+fn batch(dtype: DataType, rows: usize, columns: Vec<Buffer>) -> Result<RecordBatch, Error> {
+    let columns: Vec<ArrayRef> =
+        columns.into_iter().map(|column| bytes_or_numbers(dtype, column)).collect::<Result<_, _>>()?;
+    let field = |(index, column): (usize, &ArrayRef)| {
+        let field = Field::new(index.to_string(), column.data_type().clone(), false);
+        if dtype == DataType::BOOL { extension::mark_bool8(field) } else { field }
+    };
+    let schema = Schema::new(columns.iter().enumerate().map(field).collect::<Vec<_>>());
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::new(schema), columns, &options)
+        .map_err(|error| Error::Framework { framework: NAME, message: error.to_string().into() })
+}

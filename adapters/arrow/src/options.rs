@@ -1,0 +1,183 @@
+//! How a column is read whose elements are no plain numbers: choices that nobody makes but the caller.
+
+use dlbridge_core::{DataType, Error};
+
+/// How to read what is no plain number. Without a choice, each is an error that names the option.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Options {
+    pub(crate) nulls: Nulls,
+    pub(crate) temporal_as_integers: bool,
+    pub(crate) decimals: Decimals,
+    pub(crate) lists_as_axis: bool,
+}
+
+/// What becomes of nulls.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Nulls {
+    /// A column with nulls is an error.
+    #[default]
+    Refuse,
+    /// Nulls take this value. `Copies: once, if there are nulls.`
+    Fill(Scalar),
+    /// The elements are shared as they are, whatever number lies under a null; see
+    /// [`Column::validity`](crate::Column::validity).
+    Keep,
+}
+
+/// What becomes of decimals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Decimals {
+    /// A column of decimals is an error.
+    #[default]
+    Refuse,
+    /// Their unscaled integers, of 32, 64 or 128 bits: `1.25` with a scale of 2 is `125`. `Copies: never.`
+    Integers,
+    /// Rounded to `float64`. `Copies: always, once.`
+    Floats,
+}
+
+impl Options {
+    /// No choice: plain numbers only.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Nulls take this value, which must be one of the column's type. `Copies: once, if there are nulls.`
+    #[must_use]
+    pub fn fill_nulls(self, value: impl Into<Scalar>) -> Self {
+        Self { nulls: Nulls::Fill(value.into()), ..self }
+    }
+
+    /// Elements under nulls are whatever Arrow keeps there. `Copies: never.`
+    #[must_use]
+    pub fn keep_nulls(self) -> Self {
+        Self { nulls: Nulls::Keep, ..self }
+    }
+
+    /// Dates, times, timestamps and durations are read as the integers that they are, `int32` or `int64` in the
+    /// column's own unit. `Copies: never.`
+    #[must_use]
+    pub fn temporal_as_integers(self) -> Self {
+        Self { temporal_as_integers: true, ..self }
+    }
+
+    /// Decimals are read as their unscaled integers; 256 bits have no DLPack type. `Copies: never.`
+    #[must_use]
+    pub fn decimals_as_integers(self) -> Self {
+        Self { decimals: Decimals::Integers, ..self }
+    }
+
+    /// Decimals are rounded to `float64`. `Copies: always, once.`
+    #[must_use]
+    pub fn decimals_as_floats(self) -> Self {
+        Self { decimals: Decimals::Floats, ..self }
+    }
+
+    /// Lists that all have the same length make up an axis of that length; others are
+    /// [`Error::Ragged`]. `Copies: never.`
+    #[must_use]
+    pub fn lists_as_axis(self) -> Self {
+        Self { lists_as_axis: true, ..self }
+    }
+}
+
+/// A number or a boolean to fill nulls with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scalar {
+    /// A boolean.
+    Bool(bool),
+    /// An integer.
+    Int(i128),
+    /// A float.
+    Float(f64),
+}
+
+macro_rules! scalars {
+    ($($ty:ty => $variant:ident;)*) => {$(
+        impl From<$ty> for Scalar {
+            fn from(value: $ty) -> Self {
+                Self::$variant(value.into())
+            }
+        }
+    )*};
+}
+
+scalars! {
+    bool => Bool;
+    i8 => Int;
+    i16 => Int;
+    i32 => Int;
+    i64 => Int;
+    i128 => Int;
+    u8 => Int;
+    u16 => Int;
+    u32 => Int;
+    u64 => Int;
+    half::f16 => Float;
+    f32 => Float;
+    f64 => Float;
+}
+
+impl Scalar {
+    /// The bytes of this value as an element of `dtype`. Integers and booleans have to be represented exactly, floats
+    /// are rounded.
+    pub(crate) fn to_bytes(self, dtype: DataType) -> Result<Vec<u8>, Error> {
+        macro_rules! int {
+            ($ty:ty, $value:expr) => {
+                <$ty>::try_from($value).ok().map(|value| value.to_ne_bytes().to_vec())
+            };
+        }
+        let bytes = match (dtype, self) {
+            (DataType::BOOL, Self::Bool(value)) => Some(vec![u8::from(value)]),
+            (DataType::INT8, Self::Int(value)) => int!(i8, value),
+            (DataType::INT16, Self::Int(value)) => int!(i16, value),
+            (DataType::INT32, Self::Int(value)) => int!(i32, value),
+            (DataType::INT64, Self::Int(value)) => int!(i64, value),
+            (DataType::UINT8, Self::Int(value)) => int!(u8, value),
+            (DataType::UINT16, Self::Int(value)) => int!(u16, value),
+            (DataType::UINT32, Self::Int(value)) => int!(u32, value),
+            (DataType::UINT64, Self::Int(value)) => int!(u64, value),
+            (DataType::FLOAT16, Self::Float(value)) => Some(half::f16::from_f64(value).to_ne_bytes().to_vec()),
+            (DataType::FLOAT32, Self::Float(value)) => Some((value as f32).to_ne_bytes().to_vec()),
+            (DataType::FLOAT64, Self::Float(value)) => Some(value.to_ne_bytes().to_vec()),
+            // A whole number is a float all the same, where it is exact.
+            (DataType::FLOAT16 | DataType::FLOAT32 | DataType::FLOAT64, Self::Int(value)) => {
+                let float = value as f64;
+                let digits = match dtype {
+                    DataType::FLOAT16 => 11,
+                    DataType::FLOAT32 => f32::MANTISSA_DIGITS,
+                    _ => f64::MANTISSA_DIGITS,
+                };
+                let limit = 1i128 << digits;
+                let is_exact = (-limit..=limit).contains(&value);
+                return if is_exact { Self::Float(float).to_bytes(dtype) } else { Err(refused(dtype)) };
+            }
+            _ => None,
+        };
+        bytes.ok_or(refused(dtype))
+    }
+}
+
+fn refused(dtype: DataType) -> Error {
+    Error::NotRepresentable { what: "the value for nulls", dtype }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scalar_is_written_exactly_or_not_at_all() {
+        let bytes = |scalar: Scalar, dtype| scalar.to_bytes(dtype).ok();
+        assert_eq!(bytes(255.into(), DataType::UINT8), Some(vec![255]));
+        assert_eq!(bytes(256.into(), DataType::UINT8), None);
+        assert_eq!(bytes((-1).into(), DataType::UINT64), None);
+        assert_eq!(bytes(0.5.into(), DataType::INT32), None);
+        assert_eq!(bytes(true.into(), DataType::BOOL), Some(vec![1]));
+        assert_eq!(bytes(1.into(), DataType::BOOL), None);
+        assert_eq!(bytes(0.1.into(), DataType::FLOAT32), Some(0.1f32.to_ne_bytes().to_vec()));
+        assert_eq!(bytes((-7).into(), DataType::FLOAT64), Some((-7f64).to_ne_bytes().to_vec()));
+        assert_eq!(bytes(2049.into(), DataType::FLOAT16), None);
+        assert_eq!(bytes((1i64 << 60).into(), DataType::INT64), Some((1i64 << 60).to_ne_bytes().to_vec()));
+    }
+}

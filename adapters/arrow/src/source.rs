@@ -1,0 +1,218 @@
+//! What an array is as a tensor: the one walk from an array down to the buffer that holds its elements.
+
+use std::ops::Range;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, GenericListArray, OffsetSizeTrait, downcast_primitive_array};
+use arrow_buffer::{Buffer, NullBuffer};
+use arrow_schema::{DataType as ArrowType, Field};
+use dlbridge_core::layout::{self, Dims};
+use dlbridge_core::{DataType, Descriptor, Device, Error, Flags, Reason};
+
+use crate::dtype::{Storage, elements, excerpt, unsupported};
+use crate::extension::{self, FixedShape};
+use crate::{NAME, Nulls, Options};
+
+const TOO_MANY: Error = Error::Overflow { quantity: "element count" };
+
+/// An array as a tensor: the first axis is the array's own, the others are those of its lists.
+pub(crate) struct Source<'a> {
+    /// The array that holds the elements, in the order of memory.
+    pub(crate) leaf: &'a dyn Array,
+    /// Those entries of it that are elements of the tensor.
+    pub(crate) window: Range<usize>,
+    pub(crate) dtype: DataType,
+    pub(crate) storage: Storage,
+    /// The lengths of the axes as they lie in memory, row-major.
+    pub(crate) lengths: Dims,
+    /// The lengths of the tensor's axes: the same, or permuted by an extension type.
+    pub(crate) shape: Dims,
+    /// The strides of the tensor's axes, in elements.
+    pub(crate) strides: Dims,
+    /// For each level of lists that has nulls, which entries are valid.
+    pub(crate) validity: Vec<NullBuffer>,
+    /// The bytes of an element that nulls are filled with.
+    pub(crate) fill: Option<Vec<u8>>,
+}
+
+/// The way down: the array reached so far, and the axes passed.
+struct Walk<'a> {
+    array: &'a dyn Array,
+    field: Option<&'a Field>,
+    window: Range<usize>,
+    lengths: Dims,
+    /// For each axis of the tensor, which of `lengths` it is.
+    order: Dims,
+    validity: Vec<NullBuffer>,
+}
+
+impl<'a> Walk<'a> {
+    /// An axis of `length` entries.
+    fn push(&mut self, length: usize) -> Result<(), Error> {
+        self.order.push(self.lengths.len() as i64);
+        self.lengths.push(i64::try_from(length).map_err(|_| TOO_MANY)?);
+        Ok(())
+    }
+
+    /// Steps into the lists of the array; says whether it had any.
+    fn step(&mut self, options: &Options) -> Result<bool, Error> {
+        match self.array.data_type() {
+            ArrowType::FixedSizeList(child, size) => {
+                self.note_nulls(options)?;
+                let size = usize::try_from(*size).map_err(|_| TOO_MANY)?;
+                match self.field.map_or(Ok(None), |field| FixedShape::of(field, size))? {
+                    None => self.push(size)?,
+                    Some(tensor) => {
+                        let first = self.lengths.len();
+                        tensor.order().iter().for_each(|axis| self.order.push((first + axis) as i64));
+                        for length in tensor.shape {
+                            self.lengths.push(i64::try_from(length).map_err(|_| TOO_MANY)?);
+                        }
+                    }
+                }
+                let scale = |entry: usize| entry.checked_mul(size).ok_or(TOO_MANY);
+                self.window = scale(self.window.start)?..scale(self.window.end)?;
+                self.array = self.array.as_fixed_size_list().values();
+                self.field = Some(child);
+            }
+            ArrowType::List(child) => self.enter::<i32>(child, self.array.as_list(), options)?,
+            ArrowType::LargeList(child) => self.enter::<i64>(child, self.array.as_list(), options)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Steps into lists that should have one length.
+    fn enter<O: OffsetSizeTrait>(
+        &mut self,
+        child: &'a Field,
+        lists: &'a GenericListArray<O>,
+        options: &Options,
+    ) -> Result<(), Error> {
+        if !options.lists_as_axis {
+            let found = excerpt(self.array.data_type());
+            return Err(Error::NeedsOption { found, option: "Options::lists_as_axis" });
+        }
+        self.note_nulls(options)?;
+        let offsets = &lists.value_offsets()[self.window.start..=self.window.end];
+        let lengths = || offsets.windows(2).map(|pair| pair[1].as_usize() - pair[0].as_usize());
+        let expected = lengths().next().unwrap_or(0);
+        if let Some((row, found)) = lengths().enumerate().find(|(_, length)| *length != expected) {
+            return Err(Error::Ragged { row, expected, found });
+        }
+        self.push(expected)?;
+        self.window = offsets[0].as_usize()..offsets[offsets.len() - 1].as_usize();
+        (self.array, self.field) = (lists.values(), Some(child));
+        Ok(())
+    }
+
+    /// Remembers which entries of the window are null, if any are. Nulls outside of it do not count.
+    fn note_nulls(&mut self, options: &Options) -> Result<(), Error> {
+        let nulls = match self.array.data_type() {
+            ArrowType::Dictionary(..) => self.array.logical_nulls(),
+            _ => self.array.nulls().cloned(),
+        };
+        let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else { return Ok(()) };
+        let nulls = nulls.slice(self.window.start, self.window.len());
+        match (nulls.null_count(), options.nulls) {
+            (0, _) => {}
+            (count, Nulls::Refuse) => return Err(Error::Nulls { count }),
+            _ => self.validity.push(nulls),
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Source<'a> {
+    /// Walks down `array`, whose field may say what its elements mean.
+    pub(crate) fn new(array: &'a dyn Array, field: Option<&'a Field>, options: &Options) -> Result<Self, Error> {
+        let (lengths, order, window) = (Dims::default(), Dims::default(), 0..array.len());
+        let mut walk = Walk { array, field, window, lengths, order, validity: Vec::new() };
+        walk.push(array.len())?;
+        while walk.step(options)? {}
+        let (dtype, storage) = elements(walk.array.data_type(), options)?;
+        walk.note_nulls(options)?;
+
+        let Walk { array: leaf, field, window, lengths, order, validity } = walk;
+        let mut in_memory = Dims::zeros(lengths.len());
+        layout::fill_row_major(&lengths, &mut in_memory);
+        let permuted = |numbers: &[i64]| -> Dims { order.iter().map(|axis| numbers[*axis as usize]).collect() };
+        let (shape, strides) = (permuted(&lengths), permuted(&in_memory));
+        let mut source = Self { leaf, window, dtype, storage, lengths, shape, strides, validity, fill: None };
+        if field.is_some_and(extension::is_bool8) {
+            source.be_bool8()?;
+        }
+        if let (Nulls::Fill(value), false) = (options.nulls, source.validity.is_empty()) {
+            source.fill = Some(value.to_bytes(source.dtype)?);
+        }
+        // Lengths and strides that fit, and as many entries in the leaf as they say.
+        let elements = layout::validate(&source.shape, Some(&source.strides), source.dtype, false)?;
+        let available = source.leaf.len().saturating_sub(source.window.start);
+        if source.window.len() != elements || source.window.end > source.leaf.len() {
+            return Err(Error::OutOfStorage { framework: NAME, needed: elements, available });
+        }
+        Ok(source)
+    }
+
+    /// Reads bytes as booleans: any that is not zero is true.
+    fn be_bool8(&mut self) -> Result<(), Error> {
+        if self.dtype != DataType::INT8 || self.storage != Storage::Plain {
+            return Err(Error::InvalidExtension { name: extension::BOOL8, problem: "the storage type is not Int8" });
+        }
+        let (buffer, range) = self.bytes()?;
+        self.dtype = DataType::BOOL;
+        if buffer[range].iter().any(|byte| *byte > 1) {
+            self.storage = Storage::Bytes;
+        }
+        Ok(())
+    }
+
+    /// Where the elements are, if they are plain.
+    pub(crate) fn bytes(&self) -> Result<(&'a Buffer, Range<usize>), Error> {
+        let leaf = self.leaf;
+        let buffer = downcast_primitive_array!(
+            leaf => leaf.values().inner(),
+            other => return Err(unsupported(other))
+        );
+        let size = self.dtype.itemsize().ok_or(TOO_MANY)?;
+        let (start, end) = (self.window.start * size, self.window.end * size);
+        if end > buffer.len() {
+            let (needed, available) = (self.window.end, buffer.len() / size);
+            return Err(Error::OutOfStorage { framework: NAME, needed, available });
+        }
+        Ok((buffer, start..end))
+    }
+
+    /// Why the elements have to be copied, if they have to.
+    pub(crate) fn reason(&self) -> Option<Reason> {
+        match self.storage {
+            Storage::Plain => self.fill.as_ref().map(|_| Reason::Nulls),
+            _ => Some(Reason::Encoded),
+        }
+    }
+
+    /// Calls `read` with what an export would give, or else a copy.
+    pub(crate) fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
+        if let Some(reason) = self.reason() {
+            return self.anywhere(&self.shape).map(|tensor| read(&tensor, Some(reason)));
+        }
+        let (buffer, range) = self.bytes()?;
+        let data = buffer.as_ptr().wrapping_add(range.start);
+        let (flags, strides) = (Flags::READ_ONLY, Some(&*self.strides));
+        Descriptor::new(data, self.dtype, Device::CPU, flags, &self.shape, strides).map(|tensor| read(&tensor, None))
+    }
+
+    /// A row-major tensor of these elements that is not there yet.
+    pub(crate) fn anywhere<'s>(&self, shape: &'s [i64]) -> Result<Descriptor<'s>, Error> {
+        let nowhere = std::ptr::NonNull::<u128>::dangling().as_ptr().cast();
+        Descriptor::new(nowhere, self.dtype, Device::CPU, Flags::COPIED, shape, None)
+    }
+
+    /// The buffer with just these elements, if they can be shared.
+    pub(crate) fn plain(&self) -> Result<Buffer, Error> {
+        match self.reason() {
+            Some(reason) => Err(Error::CopyRequired { framework: NAME, reason }),
+            None => self.bytes().map(|(buffer, range)| buffer.slice_with_length(range.start, range.len())),
+        }
+    }
+}
