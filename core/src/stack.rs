@@ -31,14 +31,14 @@ pub(crate) fn stack(parts: &[TensorRef<'_>], axis: usize) -> Result<Tensor, Erro
     shape[axis] = i64::try_from(parts.len()).map_err(|_| Error::Overflow { quantity: "element count" })?;
     let nowhere = NonNull::<u128>::dangling().as_ptr().cast::<u8>();
     let like = Descriptor::new(nowhere, first.dtype(), Device::CPU, first.flags(), &shape, None)?;
+    let write = |target| {
+        // SAFETY: the parts are checked, and `filled` gives room for all elements.
+        unsafe { copy(parts, axis, &like, bits as usize / 8, target) };
+        Ok(())
+    };
     // SAFETY: every element of the result is an element of one part, and `copy` writes all of every part; the parts'
     // booleans are checked.
-    unsafe {
-        relayout::filled(&like, true, |target| {
-            copy(parts, axis, &like, bits as usize / 8, target);
-            Ok(())
-        })
-    }
+    unsafe { relayout::filled(&like, true, write) }
 }
 
 /// `part` can stand beside `first`.
@@ -77,6 +77,13 @@ unsafe fn copy(parts: &[TensorRef<'_>], axis: usize, like: &Descriptor<'_>, size
         return;
     }
     steps[axis..].rotate_left(1); // Those of the parts' own axes come first.
+    let copy_rows: unsafe fn(&[Axis], usize, *const u8, *mut u8) = match size {
+        1 => copy_rows::<1>,
+        2 => copy_rows::<2>,
+        4 => copy_rows::<4>,
+        8 => copy_rows::<8>,
+        _ => copy_rows::<0>,
+    };
     let mut parts: Vec<(Vec<Axis>, *const u8)> =
         parts.iter().map(|part| (axes(part, &steps, size), part.data())).collect();
     // Block by block of rows, so that what the parts write next to each other is still in the cache.
@@ -88,15 +95,7 @@ unsafe fn copy(parts: &[TensorRef<'_>], axis: usize, like: &Descriptor<'_>, size
             let from = data.wrapping_offset(start as isize * axes[0].from);
             let to = target.wrapping_add(i * step).wrapping_offset(start as isize * axes[0].to);
             // SAFETY: some rows of the part, and their places in the target.
-            unsafe {
-                match size {
-                    1 => copy_rows::<1>(axes, from, to),
-                    2 => copy_rows::<2>(axes, from, to),
-                    4 => copy_rows::<4>(axes, from, to),
-                    8 => copy_rows::<8>(axes, from, to),
-                    _ => walk(axes, from, to, &|from, to| from.copy_to_nonoverlapping(to, size)),
-                }
-            }
+            unsafe { copy_rows(axes, size, from, to) };
         }
     }
 }
@@ -120,22 +119,22 @@ fn axes(part: &TensorRef<'_>, steps: &[i64], size: usize) -> Vec<Axis> {
     axes
 }
 
+/// `SIZE` is the size, so that the compiler knows it, or 0.
+///
 /// # Safety
-/// Every index of `axes`, which are one at least, is an element of `SIZE` bytes, readable in the source and writable
-/// in the target.
-unsafe fn copy_rows<const SIZE: usize>(axes: &[Axis], from: *const u8, to: *mut u8) {
+/// Every index of `axes` is an element of `size` bytes, readable in the source and writable in the target.
+unsafe fn copy_rows<const SIZE: usize>(axes: &[Axis], size: usize, from: *const u8, to: *mut u8) {
+    let size = if SIZE == 0 { size } else { SIZE };
     let Some((line, outer)) = axes.split_last() else { return };
-    if (line.from, line.to) == (SIZE as isize, SIZE as isize) {
+    if (line.from, line.to) == (size as isize, size as isize) {
         // SAFETY: the last axis is contiguous on both sides.
-        return walk(outer, from, to, &|from, to| unsafe { from.copy_to_nonoverlapping(to, line.len * SIZE) });
+        return walk(outer, from, to, &|from, to| unsafe { from.copy_to_nonoverlapping(to, line.len * size) });
     }
     walk(outer, from, to, &|from, to| {
         for i in 0..line.len as isize {
-            let from = from.wrapping_offset(i * line.from).cast::<[u8; SIZE]>();
-            // SAFETY: an element of the source; a byte array needs no alignment.
-            let element = unsafe { from.read() };
-            // SAFETY: its place in the target.
-            unsafe { to.wrapping_offset(i * line.to).cast::<[u8; SIZE]>().write(element) };
+            let (from, to) = (from.wrapping_offset(i * line.from), to.wrapping_offset(i * line.to));
+            // SAFETY: an element of the source, and its place in the target.
+            unsafe { from.copy_to_nonoverlapping(to, size) };
         }
     });
 }

@@ -1,6 +1,8 @@
 //! The view that the matrix has of a framework type: how to make a tensor of it, how to import one, and what it
 //! promises.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod buffers;
 #[cfg(feature = "candle")]
 mod candle;
@@ -56,6 +58,12 @@ pub static PEERS: &[&dyn Peer] = &[
     &torch::Plain,
     #[cfg(feature = "tch")]
     &torch::Sealed,
+    #[cfg(feature = "arrow")]
+    &arrow::Lists,
+    #[cfg(feature = "arrow")]
+    &arrow::Tensors,
+    #[cfg(feature = "arrow")]
+    &arrow::Batches,
 ];
 
 /// An exported tensor of a framework.

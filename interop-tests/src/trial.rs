@@ -3,7 +3,7 @@
 use std::fmt;
 
 use dlbridge::{CopyPolicy, DataType, Error, Reason, Route};
-use libtest_mimic::{Failed, Trial};
+use libtest_mimic::{Completion, Failed, Trial};
 
 use crate::peer::{Arrived, Facts, Made, PEERS, Peer, Promise};
 use crate::sample::{LAYOUTS, Sample};
@@ -125,4 +125,17 @@ impl Cell {
         }
         Ok(())
     }
+}
+
+/// What a trial that needs `device` (or a partner, as `"python"`) comes to where there is none: it is ignored, with the
+/// reason, or fails if `DLBRIDGE_REQUIRE` names the device.
+///
+/// # Errors
+/// That the device is required.
+pub fn absent(device: &str, reason: &str) -> Result<Completion, Failed> {
+    let required = std::env::var("DLBRIDGE_REQUIRE").unwrap_or_default();
+    if required.split(',').any(|name| name == device) {
+        return Err(format!("DLBRIDGE_REQUIRE={required}, but {reason}").into());
+    }
+    Ok(Completion::ignored_with(reason))
 }

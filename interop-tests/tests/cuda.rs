@@ -4,6 +4,7 @@
 
 use std::process::ExitCode;
 
+use interop_tests::trial::absent;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 fn main() -> ExitCode {
@@ -11,18 +12,10 @@ fn main() -> ExitCode {
     let trials = TRIALS.iter().map(|(name, test)| {
         Trial::ignorable_test(format!("cuda/{name}"), move || match probe() {
             Ok(()) => test().map(|()| Completion::Completed),
-            Err(reason) => absent(reason),
+            Err(reason) => absent("cuda", reason),
         })
     });
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
-}
-
-fn absent(reason: &str) -> Result<Completion, Failed> {
-    let required = std::env::var("DLBRIDGE_REQUIRE").unwrap_or_default();
-    if required.split(',').any(|device| device == "cuda") {
-        return Err(format!("DLBRIDGE_REQUIRE={required}, but {reason}").into());
-    }
-    Ok(Completion::ignored_with(reason))
 }
 
 type Test = fn() -> Result<(), Failed>;

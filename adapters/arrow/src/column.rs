@@ -13,7 +13,8 @@ use crate::source::Source;
 /// An array together with its field, which carries the name and the extension type, and the [`Options`] to read it
 /// with.
 ///
-/// `arrow.fixed_shape_tensor` becomes a tensor of its shape, the permutation in the strides; `arrow.bool8` becomes
+/// `arrow.fixed_shape_tensor` becomes a tensor of its shape, the permutation in the strides as the format defines it
+/// (pyarrow 26 itself misreads permutations that are not their own inverse); `arrow.bool8` becomes
 /// booleans (its bytes are looked at once; any that is neither 0 nor 1 makes it a copy).
 #[derive(Clone, Debug)]
 pub struct Column {

@@ -129,17 +129,17 @@ impl Source<'_> {
 fn collect<T: Element>(like: &Descriptor<'_>, elements: impl Iterator<Item = T>) -> Result<Tensor, Error> {
     like.check_dtype(T::DTYPE)?;
     let expected = like.len();
+    let write = |target: *mut u8| {
+        let mut found = 0;
+        for element in elements.take(expected) {
+            // SAFETY: there is room for as many elements as are expected.
+            unsafe { target.cast::<T>().wrapping_add(found).write_unaligned(element) };
+            found += 1;
+        }
+        if found == expected { Ok(()) } else { Err(Error::LengthMismatch { expected, found }) }
+    };
     // SAFETY: `Ok` only if all elements are written, which are of the tensor's type.
-    unsafe {
-        Tensor::filled(like, |target| {
-            let mut found = 0;
-            for element in elements.take(expected) {
-                target.cast::<T>().add(found).write_unaligned(element);
-                found += 1;
-            }
-            if found == expected { Ok(()) } else { Err(Error::LengthMismatch { expected, found }) }
-        })
-    }
+    unsafe { Tensor::filled(like, write) }
 }
 
 /// Writes `fill`, the bytes of a `T`, wherever an element is not valid.
