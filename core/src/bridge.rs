@@ -19,7 +19,8 @@ pub trait Export<Via>: Sized {
     /// Hands over the tensor, sharing its memory. Never copies.
     ///
     /// # Errors
-    /// What cannot be shared: [`Error::CopyRequired`] if [`Export::export_copy`] would work.
+    /// What cannot be shared: [`Error::CopyRequired`] (the [root](Error::root) of the error) if [`Export::export_copy`]
+    /// would work.
     fn export(self) -> Result<Tensor, Error>;
 
     /// A tensor with the same elements in memory of its own, row-major, marked as copied. Copies once.
@@ -125,7 +126,9 @@ pub trait Bridge<Out, In>: Sized {
         self.convert_with(CopyPolicy::IfNeeded).map(|converted| converted.value)
     }
 
-    /// The same elements as a `Dst`, copied as `policy` says, and the reason if they were. `Copies: at most once.`
+    /// The same elements as a `Dst`, copied as `policy` says, and the reason if they were. `Copies: at most once`, but
+    /// that a source which has to be decoded is copied again for a target which neither takes a vector over nor shares
+    /// row-major memory (Arrow's packed booleans and record batches).
     ///
     /// # Errors
     /// As [`Bridge::share`] with [`CopyPolicy::Never`]; else what is impossible even with a copy.
@@ -143,8 +146,8 @@ pub trait Bridge<Out, In>: Sized {
         }
         let requested = (policy == CopyPolicy::Always).then_some(Reason::Requested);
         match source {
-            // The source itself has to copy: into a vector, which every framework that holds vectors takes as it is,
-            // and every other shares.
+            // The source itself has to copy: into a row-major vector, which every framework that holds vectors takes as it
+            // is, and most others share.
             Some(reason) => {
                 let copy = self.export_copy()?;
                 drop(self);

@@ -218,6 +218,22 @@ impl<'a> Descriptor<'a> {
         Ok(())
     }
 
+    /// The type and the shape are those of `other`.
+    ///
+    /// # Errors
+    /// [`Error::DTypeMismatch`], [`Error::NdimMismatch`], [`Error::AxisMismatch`].
+    pub fn check_like(&self, other: &Descriptor<'_>) -> Result<(), Error> {
+        self.check_dtype(other.dtype)?;
+        let (expected, found) = (other.ndim(), self.ndim());
+        if found != expected {
+            return Err(Error::NdimMismatch { expected, found });
+        }
+        match self.shape.iter().zip(other.shape).position(|(found, expected)| found != expected) {
+            Some(axis) => Err(Error::AxisMismatch { axis, expected: other.shape[axis], found: self.shape[axis] }),
+            None => Ok(()),
+        }
+    }
+
     /// The raw tensor, with explicit numbers where this has them, and `byte_offset` 0. It points into what this
     /// borrows.
     pub fn to_raw(&self) -> DLTensor {

@@ -163,6 +163,8 @@ pub enum Error {
     Nulls {
         /// The number of nulls.
         count: usize,
+        /// The type that has them, shortened.
+        found: Excerpt,
     },
     /// The framework's elements are no plain numbers, and how to read them is a choice that was not made.
     NeedsOption {
@@ -178,14 +180,21 @@ pub enum Error {
         /// The type found, shortened.
         found: Excerpt,
     },
-    /// Lists that should make up an axis differ in length.
+    /// Lists that should make up an axis differ in length. Null lists count.
     Ragged {
         /// The first list that differs.
         row: usize,
-        /// The length of the lists in front of it.
+        /// The length of the first list that is not null.
         expected: usize,
         /// Its length.
         found: usize,
+    },
+    /// A field describes an array of another type.
+    FieldMismatch {
+        /// The type that the field has, shortened.
+        expected: Excerpt,
+        /// The type of the array, shortened.
+        found: Excerpt,
     },
     /// The metadata of an extension type contradict the data, or themselves.
     InvalidExtension {
@@ -303,9 +312,10 @@ impl fmt::Display for Error {
             }
             Self::RequiresGrad { framework } => write!(f, "the {framework} tensor requires grad: detach it first"),
             Self::Unsupported { framework, what } => write!(f, "{framework} has no {what}"),
-            Self::Nulls { count } => write!(
+            Self::Nulls { count, found } => write!(
                 f,
-                "{count} elements are null: fill them, or keep what lies under them and take the mask of valid elements"
+                "{count} of {found:?} are null: fill them with Options::fill_nulls, or share what lies under them with \
+                 Options::keep_nulls, and take the mask of valid elements"
             ),
             Self::NeedsOption { found, option } => {
                 write!(f, "{found:?} is no plain number: set {option} to say how it is read")
@@ -314,7 +324,13 @@ impl fmt::Display for Error {
                 write!(f, "the {framework} type {found:?} has no equivalent in DLPack: cast it to numbers first")
             }
             Self::Ragged { row, expected, found } => {
-                write!(f, "list {row} has {found} elements, those in front of it {expected}: pad them to one length")
+                write!(
+                    f,
+                    "list {row} has {found} elements, expected {expected}: pad all lists to one length, null ones too"
+                )
+            }
+            Self::FieldMismatch { expected, found } => {
+                write!(f, "the array holds {found:?}, its field says {expected:?}: give it the field that it came with")
             }
             Self::InvalidExtension { name, problem } => write!(f, "extension type {name}: {problem}"),
             Self::NotRepresentable { what, dtype } => write!(f, "{what} is no {dtype}"),
@@ -329,11 +345,14 @@ impl fmt::Display for Error {
     }
 }
 
-impl core::error::Error for Error {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+impl core::error::Error for Error {}
+
+impl Error {
+    /// The error itself, whatever column it is in.
+    pub fn root(&self) -> &Self {
         match self {
-            Self::InColumn { error, .. } => Some(&**error),
-            _ => None,
+            Self::InColumn { error, .. } => error.root(),
+            _ => self,
         }
     }
 }

@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 
 use crate::layout::Dims;
 use crate::relayout::{self, walk, Axis};
-use crate::{Descriptor, Device, Error, Flags, Tensor, TensorRef};
+use crate::{Descriptor, Device, Error, Tensor, TensorRef};
 
 /// What is written between two visits to the same part: small enough to stay in the first-level cache.
 const BLOCK_BYTES: usize = 16 << 10;
@@ -15,7 +15,7 @@ const LEAST_ROWS: usize = 16;
 /// See [`Tensor::stack`].
 pub(crate) fn stack(parts: &[TensorRef<'_>], axis: usize) -> Result<Tensor, Error> {
     let Some(first) = parts.first() else {
-        return Err(Error::LengthMismatch { expected: 1, found: 0 });
+        return Err(Error::Unsupported { framework: "Tensor::stack", what: "result for no tensors" });
     };
     if axis > first.ndim() {
         return Err(Error::IndexOutOfBounds { axis, index: axis, length: first.ndim() + 1 });
@@ -44,19 +44,12 @@ pub(crate) fn stack(parts: &[TensorRef<'_>], axis: usize) -> Result<Tensor, Erro
 /// `part` can stand beside `first`.
 fn check(part: &TensorRef<'_>, first: &TensorRef<'_>) -> Result<(), Error> {
     part.check_host()?;
-    part.check_dtype(first.dtype())?;
+    part.check_like(first)?;
     part.check_values()?;
-    let padded = |tensor: &TensorRef<'_>| Flags::from_bits(tensor.flags().bits() & Flags::PADDED.bits());
-    if part.dtype().is_sub_byte() && padded(part) != padded(first) {
+    if part.dtype().is_sub_byte() && part.flags().is_padded() != first.flags().is_padded() {
         return Err(Error::Unsupported { framework: "Tensor::stack", what: "mix of packed and padded elements" });
     }
-    if part.ndim() != first.ndim() {
-        return Err(Error::NdimMismatch { expected: first.ndim(), found: part.ndim() });
-    }
-    match (0..part.ndim()).find(|axis| part.shape()[*axis] != first.shape()[*axis]) {
-        Some(axis) => Err(Error::AxisMismatch { axis, expected: first.shape()[axis], found: part.shape()[axis] }),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// Copies every part to its place in `target`, a row-major tensor like `like` of elements of `size` bytes.
@@ -77,25 +70,58 @@ unsafe fn copy(parts: &[TensorRef<'_>], axis: usize, like: &Descriptor<'_>, size
         return;
     }
     steps[axis..].rotate_left(1); // Those of the parts' own axes come first.
-    let copy_rows: unsafe fn(&[Axis], usize, *const u8, *mut u8) = match size {
-        1 => copy_rows::<1>,
-        2 => copy_rows::<2>,
-        4 => copy_rows::<4>,
-        8 => copy_rows::<8>,
-        _ => copy_rows::<0>,
+    let mut parts: Vec<Part> =
+        parts.iter().map(|part| Part { axes: axes(part, &steps, size), data: part.data() }).collect();
+    let copy: unsafe fn(&mut [Part], usize, usize, *mut u8) = match size {
+        1 => copy_parts::<1>,
+        2 => copy_parts::<2>,
+        4 => copy_parts::<4>,
+        8 => copy_parts::<8>,
+        16 => copy_parts::<16>,
+        _ => copy_parts::<0>,
     };
-    let mut parts: Vec<(Vec<Axis>, *const u8)> =
-        parts.iter().map(|part| (axes(part, &steps, size), part.data())).collect();
-    // Block by block of rows, so that what the parts write next to each other is still in the cache.
-    let rows = like.shape()[0] as usize;
-    let block = (BLOCK_BYTES / steps[0] as usize).max(LEAST_ROWS);
-    for start in (0..rows).step_by(block) {
-        for (i, (axes, data)) in parts.iter_mut().enumerate() {
-            axes[0].len = block.min(rows - start);
+    // SAFETY: the axes are those of the parts, and of their places in the target.
+    unsafe { copy(&mut parts, step, size, target) }
+}
+
+/// Where a part begins, and its steps in the source and in the target; the first axis is that of its rows.
+struct Part {
+    axes: Vec<Axis>,
+    data: *const u8,
+}
+
+/// Copies block by block of rows, so that what the parts write next to each other is still in the cache. `SIZE` is
+/// the size, so that the compiler knows it, or 0.
+///
+/// # Safety
+/// As [`copy`]; the parts have equally many rows, and stand `step` bytes apart in the target.
+unsafe fn copy_parts<const SIZE: usize>(parts: &mut [Part], step: usize, size: usize, target: *mut u8) {
+    let rows = parts[0].axes[0];
+    if step == SIZE && parts.iter().all(|part| part.axes.len() == 1) {
+        // Single elements next to each other: columns become rows.
+        let tile = relayout::tile(SIZE);
+        for start in (0..rows.len).step_by(tile) {
+            let to = target.wrapping_offset(start as isize * rows.to);
+            for (i, parts) in parts.chunks(tile).enumerate() {
+                let column = |c: usize| {
+                    let step = parts[c].axes[0].from;
+                    (parts[c].data.wrapping_offset(start as isize * step), step)
+                };
+                let (size, to) = ((tile.min(rows.len - start), parts.len()), to.wrapping_add(i * tile * SIZE));
+                // SAFETY: some rows of some parts, and their places.
+                unsafe { relayout::copy_tile::<SIZE>(size, column, to, rows.to) };
+            }
+        }
+        return;
+    }
+    let block = (BLOCK_BYTES / rows.to as usize).max(LEAST_ROWS);
+    for start in (0..rows.len).step_by(block) {
+        for (i, Part { axes, data }) in parts.iter_mut().enumerate() {
+            axes[0].len = block.min(rows.len - start);
             let from = data.wrapping_offset(start as isize * axes[0].from);
             let to = target.wrapping_add(i * step).wrapping_offset(start as isize * axes[0].to);
-            // SAFETY: some rows of the part, and their places in the target.
-            unsafe { copy_rows(axes, size, from, to) };
+            // SAFETY: some rows of the part, and their places.
+            unsafe { copy_rows::<SIZE>(axes, size, from, to) };
         }
     }
 }
@@ -104,7 +130,9 @@ unsafe fn copy(parts: &[TensorRef<'_>], axis: usize, like: &Descriptor<'_>, size
 fn axes(part: &TensorRef<'_>, steps: &[i64], size: usize) -> Vec<Axis> {
     let mut axes: Vec<Axis> = Vec::with_capacity(part.ndim());
     for ((length, stride), to) in part.shape().iter().zip(part.strides().iter()).zip(steps) {
-        let axis = Axis { len: *length as usize, from: stride as isize * size as isize, to: *to as isize };
+        // Strides of axes that are not walked may be anything.
+        let from = if *length > 1 { stride as isize * size as isize } else { 0 };
+        let axis = Axis { len: *length as usize, from, to: *to as isize };
         let merges = |outer: &Axis| {
             let over = |step: isize| step.checked_mul(axis.len as isize);
             over(axis.from) == Some(outer.from) && over(axis.to) == Some(outer.to)
@@ -119,8 +147,6 @@ fn axes(part: &TensorRef<'_>, steps: &[i64], size: usize) -> Vec<Axis> {
     axes
 }
 
-/// `SIZE` is the size, so that the compiler knows it, or 0.
-///
 /// # Safety
 /// Every index of `axes` is an element of `size` bytes, readable in the source and writable in the target.
 unsafe fn copy_rows<const SIZE: usize>(axes: &[Axis], size: usize, from: *const u8, to: *mut u8) {
@@ -145,6 +171,7 @@ mod tests {
     use std::vec;
 
     use super::*;
+    use crate::Flags;
 
     fn numbers(shape: &[usize], from: i32) -> Tensor {
         let len: usize = shape.iter().product();
@@ -202,9 +229,45 @@ mod tests {
     }
 
     #[test]
+    fn many_columns_become_rows_in_tiles() {
+        fn of<T: crate::Element + core::fmt::Debug + PartialEq>(element: impl Fn(usize) -> T) {
+            for (rows, columns) in [(1, 70), (64, 64), (200, 70), (33, 1), (130, 129)] {
+                let base: Vec<T> = (0..2 * rows * columns).map(&element).collect();
+                let shape = [rows as i64];
+                // Every other column is a strided one.
+                let steps = [[1], [2]];
+                let part = |c: usize| {
+                    let (data, strides) = (base[2 * c * rows..].as_ptr().cast(), Some(&steps[c % 2][..]));
+                    let part = Descriptor::new(data, T::DTYPE, Device::CPU, Flags::READ_ONLY, &shape, strides);
+                    // SAFETY: within the base.
+                    unsafe { TensorRef::from_descriptor(part.unwrap()) }
+                };
+                let parts: Vec<TensorRef<'_>> = (0..columns).map(part).collect();
+                let stacked = stack(&parts, 1).unwrap();
+                let expected: Vec<T> = (0..rows)
+                    .flat_map(|r| (0..columns).map(move |c| 2 * c * rows + r * (1 + c % 2)))
+                    .map(|index| base[index])
+                    .collect();
+                assert_eq!(stacked.as_slice::<T>().unwrap(), expected, "{rows} × {columns}");
+            }
+        }
+        of(|n| n as u8);
+        of(|n| n as i16);
+        of(|n| n as f32);
+        of(|n| n as f64);
+    }
+
+    #[test]
     fn parts_that_do_not_fit_are_refused() {
         let (a, b) = (numbers(&[2, 3], 0), numbers(&[2, 4], 0));
-        assert_eq!(stack(&[], 0).unwrap_err(), Error::LengthMismatch { expected: 1, found: 0 });
+        assert!(matches!(stack(&[], 0), Err(Error::Unsupported { .. })));
+        // A stride that is never walked may be anything.
+        let (shape, strides, base) = ([1, 4], [i64::MAX, 1], [0f32, 1., 2., 3.]);
+        let (data, dtype, flags) = (base.as_ptr().cast(), crate::DataType::FLOAT32, Flags::READ_ONLY);
+        let odd = Descriptor::new(data, dtype, Device::CPU, flags, &shape, Some(&strides)).unwrap();
+        // SAFETY: the four elements of the base.
+        let odd = unsafe { TensorRef::from_descriptor(odd) };
+        assert_eq!(stack(&[odd, odd], 1).unwrap().as_slice::<f32>().unwrap(), [base, base].concat());
         let error = stack(&[a.view(), b.view()], 1).unwrap_err();
         assert_eq!(error, Error::AxisMismatch { axis: 1, expected: 3, found: 4 });
         assert!(matches!(stack(&[a.view()], 3), Err(Error::IndexOutOfBounds { .. })));

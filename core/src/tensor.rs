@@ -93,8 +93,8 @@ impl Tensor {
     ///
     /// # Errors
     /// What does not fit together: [`Error::DTypeMismatch`], [`Error::NdimMismatch`], [`Error::AxisMismatch`];
-    /// [`Error::LengthMismatch`] without any part; [`Error::NotOnHost`], [`Error::OutOfMemory`], and
-    /// [`Error::InvalidBool`] for booleans.
+    /// [`Error::IndexOutOfBounds`] for the axis; [`Error::Unsupported`] without any part, and for elements packed into
+    /// parts of bytes; [`Error::NotOnHost`], [`Error::OutOfMemory`], and [`Error::InvalidBool`] for booleans.
     pub fn stack(parts: &[TensorRef<'_>], axis: usize) -> Result<Self, Error> {
         crate::stack::stack(parts, axis)
     }

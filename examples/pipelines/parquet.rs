@@ -7,6 +7,7 @@
 //! The reader decodes each batch into vectors, and candle takes these over: the pages are decoded once, and copied
 //! never. Without `FILE`, the example writes one first, of 64 floats a row and four plain columns.
 
+use std::cell::OnceCell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,32 +15,43 @@ use std::sync::Arc;
 use arrow_array::types::Float32Type;
 use arrow_array::{ArrayRef, FixedSizeListArray, Float32Array, PrimitiveArray, RecordBatch};
 use arrow_schema::Field;
-use dlbridge::arrow::{Batches, Select};
+use dlbridge::arrow::{Batches, Column, Select};
 use dlbridge::candle::candle_core::{DType, Tensor as Candle};
+use dlbridge::{Bridge, Tensor};
 use dlbridge_pipelines::report::{Report, memory, progress};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::properties::WriterProperties;
 
-const ROWS: usize = 200_000;
+const ROWS: usize = 100_000;
 const BATCH: usize = 4096;
 const WIDTH: i32 = 64;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args_os().skip(1);
     let folder = tempfile::tempdir()?;
-    let mut report = Report::new(&["selection", "shape of a batch", "batches", "shared", "copied", "mean"]);
+    let mut report = Report::new(&[
+        "selection",
+        "first batch",
+        "decoded at",
+        "candle at",
+        "batches shared",
+        "copied",
+        "because",
+        "mean",
+    ]);
     match (arguments.next().map(PathBuf::from), arguments.next()) {
         (Some(path), Some(column)) => {
             let column = column.to_str().ok_or("the column's name is no UTF-8")?.to_owned();
-            read(&path, Select::column(&column), &column, &mut report)?;
+            read(&path, Select::column(&column), &[&column], &mut report)?;
         }
         (None, None) => {
             let path = folder.path().join("features.parquet");
             write_features(&path)?;
             // One column of lists, and four plain columns side by side, which have to be interleaved: one copy.
-            read(&path, Select::column("features"), "features", &mut report)?;
-            read(&path, Select::columns(["x", "y", "z", "t"]), "x, y, z, t", &mut report)?;
+            read(&path, Select::column("features"), &["features"], &mut report)?;
+            let columns = ["x", "y", "z", "t"];
+            read(&path, Select::columns(columns), &columns, &mut report)?;
         }
         _ => return Err("expected FILE and COLUMN, or neither".into()),
     }
@@ -51,26 +63,40 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Reads what is selected as candle tensors, one batch after the other.
-fn read(path: &Path, select: Select, name: &str, report: &mut Report) -> Result<(), Box<dyn std::error::Error>> {
+fn read(path: &Path, select: Select, names: &[&str], report: &mut Report) -> Result<(), Box<dyn std::error::Error>> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
     let rows = reader.metadata().file_metadata().num_rows();
     let reader = reader.with_batch_size(BATCH).build()?;
 
+    // Where the reader has put the first column of the first batch.
+    let decoded = OnceCell::new();
+    let reader = reader.inspect(|batch| {
+        let tensor = batch.as_ref().ok().and_then(|batch| Column::of(batch, names[0]).ok()?.share::<Tensor>().ok());
+        decoded.get_or_init(|| tensor.map(|tensor| format!("{:p}", tensor.data())).unwrap_or_default());
+    });
+
     let bar = progress(u64::try_from(rows)?, "reading");
-    let (mut shape, mut shared, mut copied, mut sum, mut count) = (String::new(), 0, 0, 0., 0);
+    let mut first = None;
+    let (mut shared, mut reason, mut copied, mut sum, mut count) = (0, String::new(), 0, 0., 0);
     for tensor in reader.tensors::<Candle>(select) {
         let tensor = tensor?;
-        *(if tensor.copied.is_some() { &mut copied } else { &mut shared }) += 1;
+        match tensor.copied {
+            None => shared += 1,
+            Some(why) => (copied, reason) = (copied + 1, why.to_string()),
+        }
         let tensor = tensor.value;
-        if shape.is_empty() {
-            shape = format!("{:?}", tensor.dims());
+        if first.is_none() {
+            let data = (&tensor).share::<Tensor>()?.data();
+            first = Some((format!("{:?}", tensor.dims()), format!("{data:p}")));
         }
         sum += tensor.to_dtype(DType::F64)?.sum_all()?.to_scalar::<f64>()?;
         count += tensor.elem_count();
         bar.inc(tensor.dim(0)? as u64);
     }
     bar.finish_and_clear();
-    report.row(&[&name, &shape, &(shared + copied), &shared, &copied, &format!("{:.4}", sum / count.max(1) as f64)]);
+    let (shape, data) = first.unwrap_or_default();
+    let (decoded, mean) = (decoded.into_inner().unwrap_or_default(), format!("{:.4}", sum / count.max(1) as f64));
+    report.row(&[&names.join(", "), &shape, &decoded, &data, &shared, &copied, &reason, &mean]);
     Ok(())
 }
 

@@ -1,9 +1,10 @@
 //! How many allocations a conversion takes: a number that no machine's noise can blur.
-#![cfg(all(feature = "ndarray", feature = "candle"))]
+#![cfg(all(feature = "arrow", feature = "candle", feature = "ndarray"))]
 
 use std::sync::Arc;
 
 use allocation_counter::{AllocationInfo, measure};
+use dlbridge::arrow::arrow_array::{FixedSizeListArray, Float32Array, RecordBatch};
 use dlbridge::candle::candle_core::{Device as CandleDevice, Tensor as Candle};
 use dlbridge::ndarray::Owned;
 use dlbridge::ndarray::ndarray::{Array2, ArrayView2, ArrayViewD, Ix2};
@@ -33,6 +34,18 @@ fn an_export_is_one_allocation_of_fixed_size() {
     assert_eq!(allocations(|| reversed.share::<Tensor>().unwrap()).1.count_total, 1);
     let candle = candle();
     assert_eq!(allocations(|| (&candle).share::<Tensor>().unwrap()).1.count_total, 1);
+}
+
+#[test]
+fn an_export_of_arrow_is_one_allocation() {
+    let array = Float32Array::from(vec![0.; 1 << 16]);
+    assert_eq!(allocations(|| (&array).share::<Tensor>().unwrap()).1.count_total, 1);
+    assert_eq!(allocations(|| array.share::<Tensor>().unwrap()).1.count_total, 1);
+    let lists: FixedSizeListArray = Array2::<f32>::zeros((32, 32)).share().unwrap();
+    assert_eq!(allocations(|| (&lists).share::<Tensor>().unwrap()).1.count_total, 1);
+    // A batch: the list of its columns, too.
+    let batch: RecordBatch = Array2::<f32>::zeros((32, 4)).reversed_axes().share().unwrap();
+    assert_eq!(allocations(|| (&batch).share::<Tensor>().unwrap()).1.count_total, 2);
 }
 
 #[test]

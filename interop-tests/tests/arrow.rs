@@ -40,6 +40,10 @@ fn in_column(column: &str, error: Error) -> Error {
     Error::InColumn { column: Excerpt::new(column), error: Box::new(error) }
 }
 
+fn nulls(count: usize, found: &str) -> Error {
+    Error::Nulls { count, found: Excerpt::new(found) }
+}
+
 fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
@@ -232,13 +236,27 @@ fn contradicting_metadata_name_the_column() {
         }
         assert!(matches!(column.route::<Tensor>(), Route::Impossible(_)));
     }
-    let strings = StringArray::from(vec!["a"]);
-    let field = extension(strings.data_type(), "arrow.bool8", "");
-    let error = Column::new(Arc::new(strings), field).share::<Tensor>().unwrap_err();
-    assert!(error.to_string().starts_with("column \"column\": the arrow type \"Utf8\""), "{error}");
-    let field = extension(&ArrowType::UInt8, "arrow.bool8", "");
-    let error = Column::new(Arc::new(UInt8Array::from(vec![1])), field).share::<Tensor>().unwrap_err();
-    assert!(error.to_string().contains("not Int8"), "{error}");
+    // Storage that the extension type does not have, and types that are not known.
+    let strings: ArrayRef = Arc::new(StringArray::from(vec!["a"]));
+    let bytes: ArrayRef = Arc::new(UInt8Array::from(vec![1]));
+    let list: ArrayRef = Arc::new(lists(1, Int8Array::from(vec![1])));
+    for (array, name) in [
+        (&strings, "arrow.bool8"),
+        (&bytes, "arrow.bool8"),
+        (&list, "arrow.bool8"),
+        (&bytes, "arrow.fixed_shape_tensor"),
+    ] {
+        let column = Column::new(array.clone(), extension(array.data_type(), name, r#"{"shape": [1]}"#));
+        let error = column.share::<Tensor>().unwrap_err();
+        assert!(matches!(error.root(), Error::InvalidExtension { .. }), "{error}");
+    }
+    let unknown = Column::new(bytes.clone(), extension(bytes.data_type(), "acme.float8", ""));
+    let error = (&unknown).share::<Tensor>().unwrap_err();
+    let option = "Options::extensions_as_storage";
+    assert_eq!(*error.root(), Error::NeedsOption { found: Excerpt::new("acme.float8"), option });
+    assert_eq!(unknown.with(Options::new().extensions_as_storage()).convert::<Vec<u8>>().unwrap(), [1]);
+    let other = Column::new(bytes, field("x", ArrowType::Int8));
+    assert!(matches!(other.share::<Tensor>().unwrap_err().root(), Error::FieldMismatch { .. }));
 }
 
 #[test]
@@ -270,7 +288,7 @@ fn h3_lists_of_one_length_are_an_axis_when_asked_for() {
     let list = ListArray::new(item.clone(), offsets(vec![0, 1, 3, 5, 8]), Arc::new(values.clone()), None);
     let found = Excerpt::new(&list.data_type().to_string());
     let sliced: Column = list.slice(1, 2).into();
-    let error = in_column("", Error::NeedsOption { found, option: "Options::lists_as_axis" });
+    let error = Error::NeedsOption { found, option: "Options::lists_as_axis" };
     assert_eq!((&sliced).share::<Tensor>().unwrap_err(), error);
     let tensor: Tensor = sliced.with(Options::new().lists_as_axis()).share().unwrap();
     assert_eq!(tensor.shape(), [2, 2]);
@@ -278,10 +296,20 @@ fn h3_lists_of_one_length_are_an_axis_when_asked_for() {
     assert_eq!(tensor.as_slice::<i32>().unwrap(), [1, 2, 3, 4]);
 
     let ragged = Column::from(list).with(Options::new().lists_as_axis());
-    let error = in_column("", Error::Ragged { row: 1, expected: 1, found: 2 });
-    assert_eq!(ragged.share::<Tensor>().unwrap_err(), error);
+    assert_eq!(ragged.share::<Tensor>().unwrap_err(), Error::Ragged { row: 1, expected: 1, found: 2 });
 
+    // A null list is as long as the others, or in the way.
     let item = Arc::new(Field::new_list_field(ArrowType::Int32, true));
+    let choices = Options::new().lists_as_axis().fill_nulls(-1);
+    for (ends, valid, expected) in [
+        (vec![0, 2, 4], [false, true], Ok(vec![-1, -1, 2, 3])),
+        (vec![0, 0, 2], [false, true], Err(Error::Ragged { row: 0, expected: 2, found: 0 })),
+        (vec![0, 2, 2], [true, false], Err(Error::Ragged { row: 1, expected: 2, found: 0 })),
+    ] {
+        let valid = Some(NullBuffer::from(valid.to_vec()));
+        let list = ListArray::new(item.clone(), offsets(ends), Arc::new(values.clone()), valid);
+        assert_eq!(Column::from(list).with(choices).convert::<Vec<i32>>(), expected);
+    }
     let large = LargeListArray::new(item, OffsetBuffer::new(vec![0i64, 4, 8].into()), Arc::new(values), None);
     let lists = lists(2, large);
     let tensor: Tensor = Column::from(lists).with(Options::new().lists_as_axis()).share().unwrap();
@@ -291,16 +319,16 @@ fn h3_lists_of_one_length_are_an_axis_when_asked_for() {
 #[test]
 fn h6_a_null_outside_of_the_slice_is_none() {
     let array = Float32Array::from(vec![None, Some(1.), Some(2.), None]);
-    assert_eq!((&array).share::<Tensor>().unwrap_err(), Error::Nulls { count: 2 });
+    assert_eq!((&array).share::<Tensor>().unwrap_err(), nulls(2, "Float32"));
     let inside = array.slice(1, 2);
     let tensor: Tensor = (&inside).share().unwrap();
     assert_eq!(tensor.data().cast(), array.values()[1..].as_ptr());
     // In lists as well: those of the child, and those of the lists.
     let values = Float32Array::from(vec![None, Some(1.), Some(2.), Some(3.), Some(4.), None]);
     let item = Arc::new(Field::new_list_field(ArrowType::Float32, true));
-    let nulls = NullBuffer::from(vec![true, true, true]);
-    let array = FixedSizeListArray::try_new(item, 2, Arc::new(values), Some(nulls)).unwrap();
-    assert_eq!((&array).share::<Tensor>().unwrap_err(), Error::Nulls { count: 2 });
+    let valid = NullBuffer::from(vec![true, true, true]);
+    let array = FixedSizeListArray::try_new(item, 2, Arc::new(values), Some(valid)).unwrap();
+    assert_eq!((&array).share::<Tensor>().unwrap_err(), nulls(2, "Float32"));
     assert_eq!(array.slice(1, 1).convert::<Vec<f32>>().unwrap(), [2., 3.]);
 }
 
@@ -309,11 +337,12 @@ fn nulls_are_filled_or_kept_beside_a_mask_as_the_caller_says() {
     let array = Int32Array::from(vec![Some(1), None, Some(3)]);
     let data = array.values().as_ptr();
     let column = Column::new(Arc::new(array), field("n", ArrowType::Int32));
-    assert_eq!((&column).share::<Tensor>().unwrap_err(), in_column("n", Error::Nulls { count: 1 }));
+    assert_eq!((&column).share::<Tensor>().unwrap_err(), in_column("n", nulls(1, "Int32")));
 
     let filled = column.clone().with(Options::new().fill_nulls(-1));
     assert_eq!(filled.route::<Vec<i32>>(), Route::Copied(Reason::Nulls));
-    assert!(matches!((&filled).share::<Tensor>(), Err(Error::CopyRequired { reason: Reason::Nulls, .. })));
+    let error = Error::CopyRequired { framework: "arrow", reason: Reason::Nulls };
+    assert_eq!((&filled).share::<Tensor>().unwrap_err(), in_column("n", error));
     let converted = filled.convert_with::<Vec<i32>>(CopyPolicy::IfNeeded).unwrap();
     assert_eq!((converted.value, converted.copied), (vec![1, -1, 3], Some(Reason::Nulls)));
     let error = in_column("n", Error::NotRepresentable { what: "the value for nulls", dtype: DataType::INT32 });
@@ -327,15 +356,56 @@ fn nulls_are_filled_or_kept_beside_a_mask_as_the_caller_says() {
     // A null list takes all its elements with it, also where an extension permutes the axes.
     let values = Float32Array::from(vec![Some(0.), Some(1.), Some(2.), None, Some(4.), Some(5.), Some(6.), Some(7.)]);
     let item = Arc::new(Field::new_list_field(ArrowType::Float32, true));
-    let nulls = NullBuffer::from(vec![true, false]);
-    let array = FixedSizeListArray::try_new(item, 4, Arc::new(values), Some(nulls)).unwrap();
+    let valid = NullBuffer::from(vec![true, false]);
+    let array = FixedSizeListArray::try_new(item, 4, Arc::new(values), Some(valid)).unwrap();
     let metadata = r#"{"shape": [2, 2], "permutation": [1, 0]}"#;
     let field = extension(array.data_type(), "arrow.fixed_shape_tensor", metadata);
     let column = Column::new(Arc::new(array), field).with(Options::new().fill_nulls(9));
     let expected = array![[[0., 2.], [1., 9.]], [[9., 9.], [9., 9.]]];
     assert_eq!((&column).convert::<dlbridge::ndarray::ndarray::Array3<f32>>().unwrap(), expected);
     let valid: Tensor = column.validity().unwrap();
+    assert_eq!(valid.shape(), [2, 2, 2]);
     assert_eq!(valid.as_slice::<bool>().unwrap(), [true, true, true, false, false, false, false, false]);
+
+    // The value has to be one of the type, whether there are nulls or not.
+    let whole = Column::from(Int32Array::from(vec![1])).with(Options::new().fill_nulls(0.5));
+    assert!(matches!(whole.share::<Tensor>(), Err(Error::NotRepresentable { .. })));
+}
+
+#[test]
+fn copies_and_masks_follow_a_permutation() {
+    // An axis of length 1 changes the shape, but not the strides.
+    for (shape, permutation, lengths) in
+        [([2, 1], [1, 0], [2, 1, 2]), ([2, 3], [1, 0], [2, 3, 2]), ([2, 3], [0, 1], [2, 2, 3])]
+    {
+        let size: usize = shape.iter().product();
+        let bits: Vec<bool> = (0..2 * size).map(|n| n % 3 == 0).collect();
+        let metadata = format!(r#"{{"shape": {shape:?}, "permutation": {permutation:?}}}"#);
+        let column = |array: FixedSizeListArray| {
+            let field = extension(array.data_type(), "arrow.fixed_shape_tensor", &metadata);
+            Column::new(Arc::new(array), field)
+        };
+        let packed = column(lists(size as i32, BooleanArray::from(bits.clone())));
+        let plain = column(lists(size as i32, Int8Array::from_iter_values(bits.iter().map(|bit| i8::from(*bit)))));
+        let tensor: Tensor = (&packed).convert().unwrap();
+        assert_eq!(tensor.shape(), lengths);
+        let expected: Vec<bool> = plain.convert::<Vec<i8>>().unwrap().into_iter().map(|byte| byte == 1).collect();
+        assert_eq!(tensor.as_slice::<bool>().unwrap(), expected);
+        assert_eq!(packed.validity().unwrap().shape(), lengths);
+    }
+    // A permutation that is not its own inverse: the example of the format, made smaller.
+    let array = lists(30, Int16Array::from((0..60).collect::<Vec<_>>()));
+    let field =
+        extension(array.data_type(), "arrow.fixed_shape_tensor", r#"{"shape": [2, 3, 5], "permutation": [2, 0, 1]}"#);
+    let tensor: Tensor = Column::new(Arc::new(array), field).share().unwrap();
+    assert_eq!(tensor.shape(), [2, 5, 2, 3]);
+    assert_eq!(tensor.strides(), [30, 1, 15, 5]);
+    assert_eq!(tensor.view().get::<i16>(&[1, 4, 1, 2]), Ok(59));
+    assert_eq!(tensor.view().get::<i16>(&[0, 1, 0, 0]), Ok(1));
+    assert_eq!(
+        tensor.share::<Column>().unwrap().with_dim_names(&["x", "y", "z"]).unwrap().dim_names().unwrap().unwrap(),
+        ["x", "y", "z"]
+    );
 }
 
 #[test]
@@ -359,7 +429,7 @@ fn dictionaries_are_decoded_by_name_only() {
     let values = Float64Array::from(vec![Some(0.5), None, Some(2.5)]);
     let keys = UInt8Array::from(vec![Some(2), Some(0), None, Some(1), Some(2)]);
     let array = DictionaryArray::new(keys, Arc::new(values));
-    assert_eq!(array.clone().convert::<Vec<f64>>().unwrap_err(), Error::Nulls { count: 2 });
+    assert_eq!(array.clone().convert::<Vec<f64>>().unwrap_err(), nulls(2, "Dictionary(UInt8, Float64)"));
     let sliced = array.slice(0, 2);
     assert!(matches!((&sliced).share::<Tensor>(), Err(Error::CopyRequired { reason: Reason::Encoded, .. })));
     assert_eq!(sliced.convert::<Vec<f64>>().unwrap(), [2.5, 0.5]);
@@ -418,9 +488,21 @@ fn decimals_are_integers_or_floats_when_asked_for() {
         let integers = column.with(Options::new().decimals_as_integers());
         match (integers.share::<Tensor>(), bits) {
             (Ok(tensor), Some(bits)) => assert_eq!(tensor.dtype().bits(), bits),
-            (Err(Error::InColumn { error, .. }), None) => assert!(matches!(*error, Error::UnsupportedType { .. })),
+            (Err(error), None) => {
+                let Error::NeedsOption { option, .. } = error.root() else { panic!("{error}") };
+                assert_eq!(*option, "Options::decimals_as_floats");
+            }
             (other, _) => panic!("{other:?}"),
         }
+    }
+}
+
+#[test]
+fn decimals_of_any_scale_are_floats() {
+    for (scale, expected) in [(-5, 1e5), (-9, 1e9), (0, 1.), (20, 1e-20)] {
+        let array = Decimal128Array::from(vec![1]).with_precision_and_scale(38, scale).unwrap();
+        let column = Column::from(array).with(Options::new().decimals_as_floats());
+        assert_eq!(column.convert::<Vec<f64>>().unwrap(), [expected]);
     }
 }
 
@@ -508,8 +590,11 @@ fn a_batch_of_several_buffers_is_one_copy() {
         ("x", Arc::new(Float32Array::from(vec![Some(1.), None])) as ArrayRef),
         ("y", Arc::new(Float32Array::from(vec![3., 4.]))),
     ]);
-    assert_eq!((&gaps).convert::<Tensor>().unwrap_err(), in_column("x", Error::Nulls { count: 1 }));
-    let matrix = Matrix::new(gaps).with(Options::new().fill_nulls(0));
+    assert_eq!((&gaps).convert::<Tensor>().unwrap_err(), in_column("x", nulls(1, "Float32")));
+    let matrix = Matrix::from(gaps).with(Options::new().fill_nulls(0));
+    assert_eq!(matrix.validity().unwrap().as_slice::<bool>().unwrap(), [true, true, false, true]);
+    let error = Error::CopyRequired { framework: "arrow", reason: Reason::Nulls };
+    assert_eq!((&matrix).share::<Tensor>().unwrap_err(), in_column("x", error));
     assert_eq!(matrix.convert::<Array2<f32>>().unwrap(), array![[1., 3.], [0., 4.]]);
     let bits = batch(vec![
         ("x", Arc::new(BooleanArray::from(vec![true, false])) as ArrayRef),
@@ -603,6 +688,32 @@ fn what_arrow_lacks_is_refused() {
     }
     assert!(matches!(vec![1u16].route::<Int16Array>(), Route::Impossible(Error::DTypeMismatch { .. })));
     assert!(matches!(vec![1u16].route::<Buffer>(), Route::Impossible(Error::DTypeMismatch { .. })));
+}
+
+#[test]
+fn odd_shapes_are_refused_or_carried_and_never_panic() {
+    // Strides that are never walked, and axes without any element, may be anything.
+    for (shape, strides) in [([4, 1], [1, i64::MAX]), ([0, 3], [i64::MAX, i64::MIN]), ([1, 4], [i64::MAX, 1])] {
+        let producer = Producer::f32(&shape, &[0., 1., 2., 3.]).strides(&strides);
+        // SAFETY: four elements at most, of its own memory.
+        let batch: RecordBatch = unsafe { producer.import(Abi::Versioned) }.unwrap().share().unwrap();
+        assert_eq!([batch.num_rows() as i64, batch.num_columns() as i64], shape);
+    }
+    let empty = |shape: &[usize]| Tensor::new(Vec::<f64>::new(), shape).unwrap();
+    assert_eq!(empty(&[1 << 50, 0]).share::<RecordBatch>().unwrap().num_rows(), 1 << 50);
+    for policy in [CopyPolicy::Never, CopyPolicy::IfNeeded, CopyPolicy::Always] {
+        let error = empty(&[0, 1 << 45]).convert_with::<RecordBatch>(policy).unwrap_err();
+        assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    }
+    let deep = Tensor::new(vec![0u8], &[1; 65]).unwrap();
+    assert!(matches!(deep.share::<FixedSizeListArray>(), Err(Error::Unsupported { .. })));
+    let deep = Tensor::new(vec![0u8], &[1; 64]).unwrap();
+    assert_eq!(deep.share::<ArrayRef>().unwrap().share::<Tensor>().unwrap().shape(), [1; 64]);
+    // More booleans than there is memory for, broadcast from one.
+    let producer = Producer::new(DataType::BOOL, &[1 << 55], &[1]).strides(&[0]);
+    // SAFETY: one element of its own memory.
+    let tensor = unsafe { producer.import(Abi::Versioned) }.unwrap();
+    assert!(matches!(tensor.convert::<BooleanArray>(), Err(Error::OutOfMemory { .. })));
 }
 
 #[test]

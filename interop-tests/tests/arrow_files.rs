@@ -10,7 +10,7 @@ use arrow_buffer::Buffer;
 use arrow_ipc::writer::FileWriter;
 use dlbridge::arrow::{Column, Matrix, Options, arrow_array, arrow_buffer, arrow_schema};
 use dlbridge::ndarray::ndarray::{Array2, ArrayView1, ArrayView2, ArrayView4};
-use dlbridge::{Bridge, Error, Lend, Reason, Route, Tensor};
+use dlbridge::{Bridge, Error, Excerpt, Lend, Tensor};
 use dlbridge_pipelines::ipc::IpcFile;
 use half::f16;
 
@@ -76,7 +76,7 @@ fn columns_with_nulls() {
     let batch = open("nulls").batch(0).unwrap();
     let whole = Column::of(&batch, "whole").unwrap();
     let Err(Error::InColumn { column, error }) = (&whole).share::<Tensor>() else { panic!("nulls are refused") };
-    assert_eq!((column.as_str(), *error), ("whole", Error::Nulls { count: 2 }));
+    assert_eq!((column.as_str(), *error), ("whole", Error::Nulls { count: 2, found: Excerpt::new("Int32") }));
     assert_eq!(whole.with(Options::new().fill_nulls(0)).convert::<Vec<i32>>().unwrap(), [1, 0, 3, 0]);
     let real = Column::of(&batch, "real").unwrap().with(Options::new().keep_nulls());
     assert_eq!(real.validity().unwrap().as_slice::<bool>().unwrap(), [false, true, true, true]);
@@ -132,19 +132,18 @@ fn a_misaligned_file_is_an_error_and_no_silent_copy() {
     assert!(error.to_string().contains("align"), "{error}");
 }
 
-/// Reads everything there is, and gives how many tensors there were.
+/// Reads everything there is, in every way, and gives how many tensors there were.
 fn read_all(bytes: Vec<u8>) -> usize {
     let Ok(file) = IpcFile::new(Buffer::from_vec(bytes)) else { return 0 };
+    let choices = Options::new().lists_as_axis().temporal_as_integers().decimals_as_floats();
     let mut tensors = 0;
     for batch in file.batches().flatten() {
-        let choices = Options::new().fill_nulls(0).lists_as_axis().temporal_as_integers().decimals_as_floats();
-        let names: Vec<String> = batch.schema().fields().iter().map(|field| field.name().clone()).collect();
-        let columns =
-            names.iter().map(|name| Column::of(&batch, name).and_then(|column| column.with(choices).convert()));
-        tensors += columns
-            .filter(|tensor: &Result<Tensor, _>| tensor.as_ref().is_ok_and(|tensor| tensor.view().to_bytes().is_ok()))
-            .count();
-        assert_ne!(Matrix::new(batch).route::<Tensor>(), Route::Copied(Reason::Requested));
+        for choices in [choices.keep_nulls(), choices.fill_nulls(0)] {
+            let columns = batch.schema_ref().fields().iter().map(|field| Column::of(&batch, field.name()));
+            let read = columns.map(|column| column?.with(choices).convert::<Tensor>()?.view().to_bytes());
+            tensors += read.filter(Result::is_ok).count();
+            tensors += usize::from(Matrix::new(batch.clone()).with(choices).convert::<Tensor>().is_ok());
+        }
     }
     tensors
 }
@@ -170,6 +169,9 @@ fn no_file_is_corrupt_enough_to_panic() {
                 read_all(changed);
             }
             // Numbers of four and eight bytes: negative, huge, and just too large.
+            if at % 4 != 0 {
+                continue;
+            }
             for number in [-1, i64::MAX, i64::MIN, 1 << 40, file.len() as i64, i64::from(i32::MAX)] {
                 for size in [4, 8] {
                     let mut changed = file.clone();

@@ -15,7 +15,7 @@ use crate::source::Source;
 ///
 /// `arrow.fixed_shape_tensor` becomes a tensor of its shape, the permutation in the strides as the format defines it
 /// (pyarrow 26 itself misreads permutations that are not their own inverse); `arrow.bool8` becomes
-/// booleans (its bytes are looked at once; any that is neither 0 nor 1 makes it a copy).
+/// booleans (its bytes are looked at; any that is neither 0 nor 1 makes it a copy).
 #[derive(Clone, Debug)]
 pub struct Column {
     pub(crate) array: ArrayRef,
@@ -71,7 +71,7 @@ impl Column {
     /// # Errors
     /// What makes no tensor of the column at all.
     pub fn validity(&self) -> Result<Tensor, Error> {
-        self.read(&self.options.keep_nulls())?.validity().map_err(|error| self.locate(error))
+        self.read(&self.options.keep_nulls())?.validity().map_err(|error| locate(self.field.name(), error))
     }
 
     /// The names of the axes behind the first, if the column is an `arrow.fixed_shape_tensor` that names them, in the
@@ -80,23 +80,33 @@ impl Column {
     /// # Errors
     /// [`Error::InvalidExtension`].
     pub fn dim_names(&self) -> Result<Option<Vec<String>>, Error> {
-        let arrow_schema::DataType::FixedSizeList(_, size) = self.field.data_type() else { return Ok(None) };
-        let tensor = FixedShape::of(&self.field, usize::try_from(*size).unwrap_or_default());
-        tensor.map(|tensor| tensor?.logical_names()).map_err(|error| self.locate(error))
+        let tensor = FixedShape::of(&self.field).map_err(|error| locate(self.field.name(), error))?;
+        Ok(tensor.and_then(|tensor| tensor.logical_names()))
+    }
+
+    /// The same `arrow.fixed_shape_tensor` with these names for the axes behind the first. A tensor does not carry them.
+    ///
+    /// # Errors
+    /// [`Error::InvalidExtension`] if the column is no such tensor, or has another number of axes.
+    pub fn with_dim_names(self, names: &[&str]) -> Result<Self, Error> {
+        let tensor =
+            FixedShape::of(&self.field).and_then(|tensor| tensor.unwrap_or_default().with_logical_names(names));
+        let tensor = tensor.map_err(|error| locate(self.field.name(), error))?;
+        let field = tensor.mark(Field::clone(&self.field));
+        Ok(Self { field: Arc::new(field), ..self })
     }
 
     pub(crate) fn read(&self, options: &Options) -> Result<Source<'_>, Error> {
-        Source::new(&*self.array, Some(&self.field), options).map_err(|error| self.locate(error))
-    }
-
-    fn locate(&self, error: Error) -> Error {
-        locate(self.field.name(), error)
+        Source::new(&*self.array, Some(&self.field), options).map_err(|error| locate(self.field.name(), error))
     }
 }
 
-/// Says which column an error is about.
+/// Says which column an error is about, if it has a name.
 pub(crate) fn locate(column: &str, error: Error) -> Error {
-    Error::InColumn { column: Excerpt::new(column), error: Box::new(error) }
+    match column {
+        "" => error,
+        _ => Error::InColumn { column: Excerpt::new(column), error: Box::new(error) },
+    }
 }
 
 /// A column without a name or an extension type.

@@ -5,6 +5,7 @@ use arrow_array::types::{Decimal32Type, Decimal64Type, Decimal128Type, Decimal25
 use arrow_array::{Array, ArrowPrimitiveType, downcast_dictionary_array, downcast_primitive_array};
 use arrow_buffer::{ArrowNativeType, ScalarBuffer, i256};
 use arrow_schema::DataType as ArrowType;
+use dlbridge_core::layout;
 use dlbridge_core::{Descriptor, Device, Element, Error, Flags, Tensor, TensorRef};
 
 use crate::dtype::{Storage, by_dtype, unsupported};
@@ -15,11 +16,11 @@ impl Source<'_> {
     pub(crate) fn copy(&self) -> Result<Tensor, Error> {
         let mut copy = match self.storage {
             Storage::Plain => self.view()?.to_contiguous()?,
-            _ => self.in_order(self.decode()?)?,
+            _ => self.decode()?,
         };
         if let Some(fill) = &self.fill {
-            let valid = self.validity()?;
-            let valid = valid.as_slice()?;
+            let valid = self.valid();
+            let valid = self.in_memory().map(|entry| valid[entry - self.window.start]);
             by_dtype!(
                 self.dtype,
                 A => fill_nulls::<<A as ArrowPrimitiveType>::Native>(&mut copy, valid, fill),
@@ -31,6 +32,14 @@ impl Source<'_> {
 
     /// Which elements are valid, as booleans in the tensor's shape, row-major.
     pub(crate) fn validity(&self) -> Result<Tensor, Error> {
+        let valid = self.valid();
+        let shape: Vec<usize> = self.shape.iter().map(|length| *length as usize).collect();
+        let elements: Vec<bool> = self.in_memory().map(|entry| valid[entry - self.window.start]).collect();
+        Ok(Tensor::new(elements, &shape)?)
+    }
+
+    /// Which elements are valid, in the order of memory.
+    fn valid(&self) -> Vec<bool> {
         let mut valid = vec![true; self.window.len()];
         for entries in &self.validity {
             // There are entries, because there are nulls among them.
@@ -39,19 +48,22 @@ impl Source<'_> {
                 valid[entry * each..(entry + 1) * each].fill(false);
             });
         }
-        let lengths: Vec<usize> = self.lengths.iter().map(|length| *length as usize).collect();
-        self.in_order(Tensor::new(valid, &lengths)?)
+        valid
     }
 
-    /// The elements of a tensor that has them in the order of memory.
-    fn in_order(&self, in_memory: Tensor) -> Result<Tensor, Error> {
-        if in_memory.strides() == *self.strides {
-            return Ok(in_memory);
-        }
-        let (shape, strides, flags) = (&*self.shape, Some(&*self.strides), Flags::READ_ONLY);
-        let permuted = Descriptor::new(in_memory.data(), in_memory.dtype(), Device::CPU, flags, shape, strides)?;
-        // SAFETY: the same elements in another order; the tensor lives until they are copied.
-        unsafe { TensorRef::from_descriptor(permuted) }.to_contiguous()
+    /// The entries of the leaf that are the elements of the tensor, in row-major order.
+    fn in_memory(&self) -> impl Iterator<Item = usize> + '_ {
+        let is_permuted = !layout::is_row_major(&self.shape, Some(&self.strides));
+        let permuted = |element: usize| {
+            let (mut left, mut entry) = (element, 0);
+            for (length, stride) in self.shape.iter().zip(self.strides.iter()).rev() {
+                entry += left % *length as usize * *stride as usize;
+                left /= *length as usize;
+            }
+            entry
+        };
+        (0..self.window.len())
+            .map(move |element| self.window.start + if is_permuted { permuted(element) } else { element })
     }
 
     /// The elements where they are, if they are plain.
@@ -64,47 +76,53 @@ impl Source<'_> {
         Ok(unsafe { TensorRef::from_descriptor(tensor) })
     }
 
-    /// The elements that are not stored as such, in the order of memory.
+    /// The elements that are not stored as such.
     fn decode(&self) -> Result<Tensor, Error> {
-        let like = self.anywhere(&self.lengths)?;
-        let (leaf, window) = (self.leaf, self.window.clone());
+        let like = self.anywhere(&self.shape)?;
+        let (leaf, entries) = (self.leaf, self.in_memory());
         match self.storage {
-            Storage::Bits => collect(&like, leaf.as_boolean().values().slice(window.start, window.len()).iter()),
+            Storage::Bits => {
+                let bits = leaf.as_boolean().values();
+                collect(&like, entries.map(|entry| bits.value(entry)))
+            }
             Storage::Bytes => {
-                let bytes = &leaf.as_primitive::<Int8Type>().values()[window];
-                collect(&like, bytes.iter().map(|byte| *byte != 0))
+                let bytes = leaf.as_primitive::<Int8Type>().values();
+                collect(&like, entries.map(|entry| bytes[entry] != 0))
             }
-            Storage::Decimal { scale } => {
-                let unit = 10f64.powi(scale.into());
-                match leaf.data_type() {
-                    ArrowType::Decimal32(..) => {
-                        let values = &leaf.as_primitive::<Decimal32Type>().values()[window];
-                        collect(&like, values.iter().map(|value| f64::from(*value) / unit))
-                    }
-                    ArrowType::Decimal64(..) => {
-                        let values = &leaf.as_primitive::<Decimal64Type>().values()[window];
-                        collect(&like, values.iter().map(|value| *value as f64 / unit))
-                    }
-                    ArrowType::Decimal128(..) => {
-                        let values = &leaf.as_primitive::<Decimal128Type>().values()[window];
-                        collect(&like, values.iter().map(|value| *value as f64 / unit))
-                    }
-                    _ => {
-                        let values = &leaf.as_primitive::<Decimal256Type>().values()[window];
-                        collect(&like, values.iter().map(|value| float(*value) / unit))
-                    }
+            Storage::Decimal { scale } => match leaf.data_type() {
+                ArrowType::Decimal32(..) => {
+                    let values = leaf.as_primitive::<Decimal32Type>().values();
+                    collect(&like, entries.map(|entry| scaled(values[entry].into(), scale)))
                 }
-            }
-            Storage::Dictionary => {
-                by_dtype!(self.dtype, A => self.look_up::<<A as ArrowPrimitiveType>::Native>(&like), _ => Err(unsupported(leaf.data_type())))
-            }
+                ArrowType::Decimal64(..) => {
+                    let values = leaf.as_primitive::<Decimal64Type>().values();
+                    collect(&like, entries.map(|entry| scaled(values[entry] as f64, scale)))
+                }
+                ArrowType::Decimal128(..) => {
+                    let values = leaf.as_primitive::<Decimal128Type>().values();
+                    collect(&like, entries.map(|entry| scaled(values[entry] as f64, scale)))
+                }
+                _ => {
+                    let values = leaf.as_primitive::<Decimal256Type>().values();
+                    collect(&like, entries.map(|entry| scaled(float(values[entry]), scale)))
+                }
+            },
+            Storage::Dictionary => by_dtype!(
+                self.dtype,
+                A => self.look_up::<<A as ArrowPrimitiveType>::Native>(&like, entries),
+                _ => Err(unsupported(leaf.data_type()))
+            ),
             Storage::Plain => Err(unsupported(leaf.data_type())),
         }
     }
 
     /// The values that the keys of a dictionary name. Null keys name the zero.
-    fn look_up<T: Element + ArrowNativeType>(&self, like: &Descriptor<'_>) -> Result<Tensor, Error> {
-        let (leaf, window) = (self.leaf, self.window.clone());
+    fn look_up<T: Element + ArrowNativeType>(
+        &self,
+        like: &Descriptor<'_>,
+        entries: impl Iterator<Item = usize>,
+    ) -> Result<Tensor, Error> {
+        let leaf = self.leaf;
         downcast_dictionary_array!(
             leaf => {
                 let values: &dyn Array = leaf.values();
@@ -118,7 +136,7 @@ impl Source<'_> {
                     true => values.get(keys.value(entry).as_usize()).copied().unwrap_or_default(),
                     false => T::default(),
                 };
-                collect(like, window.map(value))
+                collect(like, entries.map(value))
             },
             other => Err(unsupported(other))
         )
@@ -143,14 +161,20 @@ fn collect<T: Element>(like: &Descriptor<'_>, elements: impl Iterator<Item = T>)
 }
 
 /// Writes `fill`, the bytes of a `T`, wherever an element is not valid.
-fn fill_nulls<T: Element>(tensor: &mut Tensor, valid: &[bool], fill: &[u8]) -> Result<(), Error> {
+fn fill_nulls<T: Element>(tensor: &mut Tensor, valid: impl Iterator<Item = bool>, fill: &[u8]) -> Result<(), Error> {
     let (dtype, shape) = (tensor.dtype(), []);
     let fill = Descriptor::new(fill.as_ptr(), dtype, Device::CPU, Flags::READ_ONLY, &shape, None)?;
     // SAFETY: one element of the tensor's type, as `Scalar::to_bytes` made it.
     let fill: T = unsafe { TensorRef::from_descriptor(fill) }.to_vec()?[0];
     let elements = tensor.as_mut_slice::<T>()?;
-    elements.iter_mut().zip(valid).filter(|(_, is_valid)| !**is_valid).for_each(|(element, _)| *element = fill);
+    elements.iter_mut().zip(valid).filter(|(_, is_valid)| !is_valid).for_each(|(element, _)| *element = fill);
     Ok(())
+}
+
+/// A decimal of this integer.
+fn scaled(integer: f64, scale: i8) -> f64 {
+    let unit = 10f64.powi(i32::from(scale).abs());
+    if scale < 0 { integer * unit } else { integer / unit }
 }
 
 fn float(value: i256) -> f64 {
@@ -172,6 +196,7 @@ mod tests {
         for value in [0, 1, -1, 12345, i128::MIN, i128::MAX] {
             assert_eq!(float(i256::from_i128(value)), value as f64);
         }
+        assert_eq!([scaled(125., 2), scaled(-5., 0), scaled(1., -5), scaled(3., -9)], [1.25, -5., 1e5, 3e9]);
         assert_eq!(float(i256::MAX), 2f64.powi(255));
         assert_eq!(float(i256::MIN), -2f64.powi(255));
     }

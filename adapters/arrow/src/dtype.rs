@@ -3,7 +3,8 @@
 use arrow_schema::{DataType as ArrowType, IntervalUnit};
 use dlbridge_core::{DataType, DataTypeCode, Error, Excerpt, Interchange};
 
-use crate::{Arrow, Decimals, NAME, Options};
+use crate::options::Decimals;
+use crate::{Arrow, NAME, Options};
 
 /// The unscaled integers of 128-bit decimals.
 const INT128: DataType = DataType::new(DataTypeCode::INT, 128, 1);
@@ -63,17 +64,17 @@ pub(crate) enum Storage {
 /// What the elements of an array of type `dtype` are as elements of a tensor, and how they are stored.
 pub(crate) fn elements(dtype: &ArrowType, options: &Options) -> Result<(DataType, Storage), Error> {
     use ArrowType::*;
+    const FLOATS: &str = "Options::decimals_as_floats";
+    let needs = |option| Error::NeedsOption { found: excerpt(dtype), option };
     let temporal = |standard| match options.temporal_as_integers {
         true => Ok((standard, Storage::Plain)),
-        false => Err(Error::NeedsOption { found: excerpt(dtype), option: "Options::temporal_as_integers" }),
+        false => Err(needs("Options::temporal_as_integers")),
     };
     let decimal = |standard: Option<DataType>, scale| match options.decimals {
-        Decimals::Integers => standard.map(|standard| (standard, Storage::Plain)).ok_or_else(|| unsupported(dtype)),
+        Decimals::Integers => standard.map(|standard| (standard, Storage::Plain)).ok_or_else(|| needs(FLOATS)),
         Decimals::Floats => Ok((DataType::FLOAT64, Storage::Decimal { scale })),
-        Decimals::Refuse => Err(Error::NeedsOption {
-            found: excerpt(dtype),
-            option: "Options::decimals_as_floats or Options::decimals_as_integers",
-        }),
+        Decimals::Refuse if standard.is_none() => Err(needs(FLOATS)),
+        Decimals::Refuse => Err(needs("Options::decimals_as_floats or Options::decimals_as_integers")),
     };
     match dtype {
         Boolean => Ok((DataType::BOOL, Storage::Bits)),

@@ -6,6 +6,7 @@ use arrow_buffer::{ArrowNativeType, Buffer, MutableBuffer, ScalarBuffer};
 use dlbridge_core::layout;
 use dlbridge_core::{DataType, Descriptor, Device, Element, Error, Export, Flags, Memory, Reason, Tensor, TensorRef};
 
+use crate::column::locate;
 use crate::dtype::by_dtype;
 use crate::source::Source;
 use crate::{Arrow, Column, NAME, Options};
@@ -16,11 +17,20 @@ pub(crate) struct Exported(pub(crate) Buffer);
 /// What can be read as a [`Source`].
 pub(crate) trait AsSource {
     fn source(&self) -> Result<Source<'_>, Error>;
+
+    /// Says in which column an error is, if that is known.
+    fn locate(&self, error: Error) -> Error {
+        error
+    }
 }
 
 impl AsSource for Column {
     fn source(&self) -> Result<Source<'_>, Error> {
         self.read(&self.options)
+    }
+
+    fn locate(&self, error: Error) -> Error {
+        locate(self.field().name(), error)
     }
 }
 
@@ -53,14 +63,14 @@ macro_rules! exports {
         impl<$($generics)*> Export<Arrow> for $ty {
             fn export(self) -> Result<Tensor, Error> {
                 let source = self.source()?;
-                let (buffer, dtype) = (source.plain()?, source.dtype);
-                let (shape, strides) = (source.shape, source.strides);
+                let buffer = source.plain().map_err(|error| self.locate(error))?;
+                let (dtype, shape, strides) = (source.dtype, source.shape, source.strides);
                 drop(self); // The buffer may be the only handle now.
                 own(buffer, dtype, &shape, &strides)
             }
 
             fn export_copy(&self) -> Result<Tensor, Error> {
-                self.source()?.copy()
+                self.source()?.copy().map_err(|error| self.locate(error))
             }
 
             fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {

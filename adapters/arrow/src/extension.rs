@@ -3,14 +3,12 @@
 //! Their metadata are read and written here, not by arrow-schema, which misspells a key (`permutations`) so that files
 //! of other libraries do not load. Both spellings are read; the format's own is written.
 
-use arrow_schema::Field;
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
+use arrow_schema::{DataType, Field};
 use dlbridge_core::Error;
 use serde_json::{Map, Value, json};
 
-/// Booleans of one byte.
-pub(crate) const BOOL8: &str = "arrow.bool8";
-
+const BOOL8: &str = "arrow.bool8";
 const FIXED_SHAPE_TENSOR: &str = "arrow.fixed_shape_tensor";
 
 /// The metadata of `arrow.fixed_shape_tensor`.
@@ -25,11 +23,15 @@ pub(crate) struct FixedShape {
 }
 
 impl FixedShape {
-    /// What `field` says of lists of `size` elements; `None` if it has no such extension type.
-    pub(crate) fn of(field: &Field, size: usize) -> Result<Option<Self>, Error> {
+    /// What `field` says of its lists of fixed size; `None` if it has no such extension type.
+    pub(crate) fn of(field: &Field) -> Result<Option<Self>, Error> {
         if field.extension_type_name() != Some(FIXED_SHAPE_TENSOR) {
             return Ok(None);
         }
+        let DataType::FixedSizeList(_, size) = field.data_type() else {
+            return Err(invalid("the storage type is not FixedSizeList"));
+        };
+        let size = usize::try_from(*size).map_err(|_| invalid("the size of the list is negative"))?;
         Self::parse(field.extension_type_metadata().unwrap_or_default())?.checked(size).map(Some)
     }
 
@@ -83,6 +85,16 @@ impl FixedShape {
         self.permutation.clone().unwrap_or_else(|| (0..self.shape.len()).collect())
     }
 
+    /// The same with these names for the tensor's axes.
+    pub(crate) fn with_logical_names(self, names: &[&str]) -> Result<Self, Error> {
+        let mut in_memory = vec![String::new(); self.shape.len()];
+        if names.len() != in_memory.len() {
+            return Err(invalid("dim_names are not as many as axes"));
+        }
+        self.order().into_iter().zip(names).for_each(|(axis, name)| in_memory[axis] = (*name).to_owned());
+        Ok(Self { dim_names: Some(in_memory), ..self })
+    }
+
     /// The names of the tensor's axes.
     pub(crate) fn logical_names(&self) -> Option<Vec<String>> {
         let names = self.dim_names.as_ref()?;
@@ -99,8 +111,17 @@ impl FixedShape {
 }
 
 /// Whether `field` holds booleans of one byte.
-pub(crate) fn is_bool8(field: &Field) -> bool {
-    field.extension_type_name() == Some(BOOL8)
+pub(crate) fn is_bool8(field: &Field) -> Result<bool, Error> {
+    match (field.extension_type_name(), field.data_type()) {
+        (Some(BOOL8), DataType::Int8) => Ok(true),
+        (Some(BOOL8), _) => Err(Error::InvalidExtension { name: BOOL8, problem: "the storage type is not Int8" }),
+        _ => Ok(false),
+    }
+}
+
+/// An extension type that says something of the elements which is not known here.
+pub(crate) fn unknown(field: &Field) -> Option<&str> {
+    field.extension_type_name().filter(|name| ![BOOL8, FIXED_SHAPE_TENSOR].contains(name))
 }
 
 /// `field` as one of booleans of one byte.
@@ -121,7 +142,7 @@ fn invalid(problem: &'static str) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use arrow_schema::DataType;
+    use std::sync::Arc;
 
     use super::*;
 
@@ -137,9 +158,20 @@ mod tests {
         }
         let shape = of(r#"{"shape":[2,3],"dim_names":["H","W"],"permutation":[1,0]}"#, 6).unwrap();
         assert_eq!(shape.logical_names().unwrap(), ["W", "H"]);
-        let field = shape.mark(Field::new("x", DataType::Null, false));
-        assert_eq!(FixedShape::of(&field, 6).unwrap(), Some(shape));
-        assert_eq!(FixedShape::of(&Field::new("x", DataType::Null, false), 6), Ok(None));
+        let lists = |size| DataType::FixedSizeList(Arc::new(Field::new_list_field(DataType::Int8, false)), size);
+        let field = shape.mark(Field::new("x", lists(6), false));
+        assert_eq!(FixedShape::of(&field).unwrap(), Some(shape.clone()));
+        assert_eq!(FixedShape::of(&Field::new("x", lists(6), false)), Ok(None));
+        for other in [lists(5), lists(-1), DataType::Int8] {
+            assert!(matches!(
+                FixedShape::of(&shape.mark(Field::new("x", other, false))),
+                Err(Error::InvalidExtension { .. })
+            ));
+        }
+        let named = shape.with_logical_names(&["x", "y"]).unwrap();
+        assert_eq!(named.dim_names.as_ref().unwrap(), &["y", "x"]);
+        assert_eq!(named.logical_names().unwrap(), ["x", "y"]);
+        assert!(named.with_logical_names(&["x"]).is_err());
     }
 
     #[test]

@@ -13,10 +13,13 @@ use dlbridge_core::{DataType, Descriptor, Element, Error, Import, Interchange, R
 use crate::dtype::by_dtype;
 use crate::export::Exported;
 use crate::extension::{self, FixedShape};
-use crate::{Arrow, Column, NAME};
+use crate::{Arrow, Column, NAME, failed};
+
+/// As deep as any array of other libraries.
+const DEEPEST: usize = 64;
 
 /// How memory arrives that Arrow has as a run of elements: shared if they are one and aligned.
-fn plan_run(tensor: &Descriptor<'_>, is_run: bool) -> Route {
+pub(crate) fn plan_run(tensor: &Descriptor<'_>, is_run: bool) -> Route {
     if let Err(error) = tensor.check_host() {
         return Route::Impossible(error);
     }
@@ -153,7 +156,10 @@ impl Import<Arrow> for BooleanArray {
 impl Import<Arrow> for FixedSizeListArray {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         match check_lists(tensor) {
-            Ok(()) if tensor.dtype() == DataType::BOOL => Route::Copied(Reason::Encoded),
+            Ok(()) if tensor.dtype() == DataType::BOOL => match tensor.check_host() {
+                Ok(()) => Route::Copied(Reason::Encoded),
+                Err(error) => Route::Impossible(error),
+            },
             Ok(()) => plan(tensor),
             Err(error) => Route::Impossible(error),
         }
@@ -277,11 +283,14 @@ fn check_rows(tensor: &Descriptor<'_>) -> Result<(), Error> {
     list_size(axes.iter().map(|length| *length as usize).product()).map(|_| ())
 }
 
-/// There are lists, none longer than a list can be.
+/// There are lists, none longer than a list can be, and not so deep that walking them takes too much stack.
 fn check_lists(tensor: &Descriptor<'_>) -> Result<(), Error> {
     let found = tensor.ndim();
     if found < 2 {
         return Err(Error::NdimMismatch { expected: 2, found });
+    }
+    if found > DEEPEST {
+        return Err(Error::Unsupported { framework: NAME, what: "lists nested more than 64 deep" });
     }
     tensor.shape()[1..].iter().try_for_each(|length| list_size(*length as usize).map(|_| ()))
 }
@@ -318,11 +327,16 @@ fn nest(values: ArrayRef, shape: &[i64]) -> Result<FixedSizeListArray, Error> {
 }
 
 fn list(field: FieldRef, size: i32, values: ArrayRef, len: usize) -> Result<FixedSizeListArray, Error> {
-    FixedSizeListArray::try_new_with_length(field, size, values, None, len)
-        .map_err(|error| Error::Framework { framework: NAME, message: error.to_string().into() })
+    FixedSizeListArray::try_new_with_length(field, size, values, None, len).map_err(failed)
 }
 
 /// Booleans as bits, in row-major order.
 fn pack(tensor: &TensorRef<'_>) -> Result<BooleanBuffer, Error> {
-    Ok(tensor.elements::<bool>()?.collect())
+    let elements = tensor.elements::<bool>()?;
+    let (len, bytes) = (tensor.len(), tensor.len().div_ceil(8));
+    let mut bits: Vec<u8> = Vec::new();
+    bits.try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { bytes })?;
+    bits.resize(bytes, 0);
+    elements.enumerate().for_each(|(index, element)| bits[index / 8] |= u8::from(element) << (index % 8));
+    Ok(BooleanBuffer::new(Buffer::from_vec(bits), 0, len))
 }

@@ -3,12 +3,13 @@
 //! | type | out | in |
 //! |---|---|---|
 //! | `PrimitiveArray<T>`, `&PrimitiveArray<T>` of numbers | shared, 1-D | shared, 1-D |
-//! | `FixedSizeListArray`, `&FixedSizeListArray`, nested to any depth | shared, N-D | shared in row-major order, 2-D or more |
+//! | `FixedSizeListArray`, `&FixedSizeListArray`, nested to any depth | shared, N-D (of booleans one copy) | shared in row-major order, 2-D to 64-D (of booleans one copy) |
 //! | `BooleanArray`, `&BooleanArray` | one copy (unpacked) | one copy (packed) |
 //! | `DictionaryArray<K>`, `&DictionaryArray<K>` of numbers | one copy (decoded) | – |
 //! | `ArrayRef`, `&ArrayRef` | as the array in it | as the array in it |
 //! | [`Column`], `&Column`: an array with its `Field` and [`Options`] | shared, extension types included | shared, also in permuted order (`arrow.fixed_shape_tensor`), booleans as `arrow.bool8` |
-//! | `RecordBatch`, `&RecordBatch`, [`Matrix`] of equal columns | shared as `[rows, columns]` if the columns are equally spaced in one allocation, else one copy | shared, 2-D in column-major order |
+//! | `RecordBatch`, `&RecordBatch` of equal columns | shared as `[rows, columns]` if the columns are equally spaced in one allocation, else one copy | shared, 2-D in column-major order |
+//! | [`Matrix`], `&Matrix`: a record batch with [`Options`] | as the record batch | – |
 //! | `Buffer`, `ScalarBuffer<T>` | shared, 1-D (`Buffer` as bytes) | shared in row-major order (`Buffer`: bytes, 1-D) |
 //! | `arrow_schema::DataType` | exchanged | exchanged |
 //!
@@ -23,11 +24,14 @@
 //!
 //! | in the column | without a choice | choices |
 //! |---|---|---|
-//! | nulls (those outside a slice do not count) | [`Error::Nulls`](dlbridge_core::Error::Nulls) | [`Options::fill_nulls`] (one copy), [`Options::keep_nulls`] (shared) with [`Column::validity`] as the mask |
-//! | dates, times, timestamps, durations | `Error::NeedsOption` | [`Options::temporal_as_integers`] (shared) |
+//! | nulls (those outside a slice do not count) | [`Error::Nulls`](dlbridge_core::Error::Nulls) | [`Options::fill_nulls`] (one copy), [`Options::keep_nulls`] (shared if the column is otherwise) with [`Column::validity`] as the mask |
+//! | dates, times, timestamps, durations, intervals of months | `Error::NeedsOption` | [`Options::temporal_as_integers`] (shared) |
 //! | decimals | `Error::NeedsOption` | [`Options::decimals_as_integers`] (shared), [`Options::decimals_as_floats`] (one copy) |
 //! | lists | `Error::NeedsOption` | [`Options::lists_as_axis`] (shared, if all have one length) |
+//! | extension types other than `arrow.fixed_shape_tensor` and `arrow.bool8` | `Error::NeedsOption` | [`Options::extensions_as_storage`] (shared) |
 //! | strings, binary, structs, unions, maps, … | `Error::UnsupportedType` | – |
+//!
+//! Errors name the column, if it has a name, the type and the option.
 //!
 //! ```
 //! use arrow_array::{ArrayRef, FixedSizeListArray, Float32Array};
@@ -59,7 +63,7 @@ mod stream;
 
 pub use column::Column;
 pub use matrix::Matrix;
-pub use options::{Decimals, Nulls, Options, Scalar};
+pub use options::{Options, Scalar};
 pub use stream::{Batches, Select, Tensors};
 
 /// The framework, at the version that this adapter is built for.
@@ -70,3 +74,8 @@ pub use {arrow_array, arrow_buffer, arrow_schema};
 pub enum Arrow {}
 
 const NAME: &str = "arrow";
+
+/// What arrow itself says of an error.
+fn failed(error: impl std::fmt::Display) -> dlbridge_core::Error {
+    dlbridge_core::Error::Framework { framework: NAME, message: error.to_string().into() }
+}

@@ -14,12 +14,14 @@ use dlbridge_core::{
 use crate::column::locate;
 use crate::export::{Exported, place};
 use crate::extension;
-use crate::import::{buffer, bytes_or_numbers};
+use crate::import::{buffer, bytes_or_numbers, plan_run};
 use crate::source::Source;
-use crate::{Arrow, NAME, Options};
+use crate::{Arrow, NAME, Options, failed};
 
 /// A record batch of equally typed columns, to be read with [`Options`] as a tensor of shape `[rows, columns]`, or
 /// `[rows, columns, …]` if the columns hold lists of one shape.
+///
+/// Columns that have to be decoded or filled are so one by one, before they are put side by side.
 #[derive(Clone, Debug)]
 pub struct Matrix {
     batch: RecordBatch,
@@ -37,6 +39,29 @@ impl Matrix {
     pub fn with(self, options: Options) -> Self {
         Self { options, ..self }
     }
+
+    /// The record batch.
+    pub fn batch(&self) -> &RecordBatch {
+        &self.batch
+    }
+
+    /// Which elements are valid, as booleans in the shape of the tensor.
+    ///
+    /// `Copies: always` (the bits are unpacked).
+    ///
+    /// # Errors
+    /// What makes no tensor of the columns at all.
+    pub fn validity(&self) -> Result<Tensor, Error> {
+        let Columns { columns, .. } = Columns::new(&self.batch, &self.options.keep_nulls())?;
+        let masks: Vec<Tensor> = columns.iter().map(Source::validity).collect::<Result<_, _>>()?;
+        Tensor::stack(&masks.iter().map(Tensor::view).collect::<Vec<_>>(), 1)
+    }
+}
+
+impl From<RecordBatch> for Matrix {
+    fn from(batch: RecordBatch) -> Self {
+        Self::new(batch)
+    }
 }
 
 /// The columns of a record batch, which all have one type and shape.
@@ -50,7 +75,10 @@ impl<'a> Columns<'a> {
         let mut columns: Vec<Source<'a>> = Vec::with_capacity(batch.num_columns());
         for (array, field) in batch.columns().iter().zip(batch.schema_ref().fields()) {
             let column = Source::new(&**array, Some(field), options).and_then(|column| match columns.first() {
-                Some(first) => stands_beside(&column, first).map(|()| column),
+                Some(first) => {
+                    column.anywhere(&column.shape)?.check_like(&first.anywhere(&first.shape)?)?;
+                    Ok(column)
+                }
                 None => Ok(column),
             });
             columns.push(column.map_err(|error| locate(field.name(), error))?);
@@ -65,7 +93,7 @@ impl<'a> Columns<'a> {
         Ok(Self { columns, shape })
     }
 
-    /// Why the columns have to be copied; else where the first element is, and the strides.
+    /// Where the first element is, and the strides; or else why the columns have to be copied.
     fn spacing(&self) -> Result<Result<(*const u8, Dims), Reason>, Error> {
         if let Some(reason) = self.columns.iter().find_map(Source::reason) {
             return Ok(Err(reason));
@@ -78,7 +106,7 @@ impl<'a> Columns<'a> {
         let mut step = first.window.len() as isize * size;
         for (i, column) in self.columns.iter().enumerate().skip(1).filter(|_| !range.is_empty()) {
             let (other, range) = column.bytes()?;
-            let distance = (other.as_ptr() as isize + range.start as isize).wrapping_sub(data as isize);
+            let distance = (other.as_ptr() as isize).wrapping_add(range.start as isize).wrapping_sub(data as isize);
             if i == 1 {
                 step = distance;
             }
@@ -103,8 +131,14 @@ impl<'a> Columns<'a> {
         }
     }
 
-    fn export(&self) -> Result<Tensor, Error> {
-        let (data, strides) = self.spacing()?.map_err(|reason| Error::CopyRequired { framework: NAME, reason })?;
+    fn export(&self, batch: &RecordBatch) -> Result<Tensor, Error> {
+        let (data, strides) = self.spacing()?.map_err(|reason| {
+            let error = Error::CopyRequired { framework: NAME, reason };
+            match self.columns.iter().position(|column| column.reason().is_some()) {
+                Some(column) => locate(batch.schema_ref().field(column).name(), error),
+                None => error,
+            }
+        })?;
         let first = &self.columns[0];
         layout::validate(&self.shape, Some(&strides), first.dtype, false)?;
         let owner = Exported(first.bytes()?.0.clone());
@@ -137,19 +171,6 @@ fn insert_axis(numbers: &mut Dims, number: i64) {
     numbers[1..].rotate_right(1);
 }
 
-fn stands_beside(column: &Source<'_>, first: &Source<'_>) -> Result<(), Error> {
-    if column.dtype != first.dtype {
-        return Err(Error::DTypeMismatch { expected: first.dtype, found: column.dtype });
-    }
-    if column.shape.len() != first.shape.len() {
-        return Err(Error::NdimMismatch { expected: first.shape.len(), found: column.shape.len() });
-    }
-    match (0..column.shape.len()).find(|axis| column.shape[*axis] != first.shape[*axis]) {
-        Some(axis) => Err(Error::AxisMismatch { axis, expected: first.shape[axis], found: column.shape[axis] }),
-        None => Ok(()),
-    }
-}
-
 /// Whether two buffers are parts of one allocation. Each of them keeps it alive, so that no other can be there.
 fn is_one_allocation(one: &Buffer, other: &Buffer) -> bool {
     one.data_ptr() == other.data_ptr() && one.capacity() == other.capacity()
@@ -160,7 +181,7 @@ macro_rules! exports {
         impl Export<Arrow> for $ty {
             fn export(self) -> Result<Tensor, Error> {
                 let $this = &self;
-                Columns::new($batch, $options)?.export()
+                Columns::new($batch, $options)?.export($batch)
             }
 
             fn export_copy(&self) -> Result<Tensor, Error> {
@@ -183,68 +204,72 @@ exports! {
     &Matrix, this => &this.batch, &this.options;
 }
 
-/// Columns named `"0"`, `"1"`, …; booleans as `arrow.bool8`.
+/// Columns named `"0"`, `"1"`, …; booleans as `arrow.bool8`. No more than 2²⁰ columns.
 impl Import<Arrow> for RecordBatch {
     fn plan(tensor: &Descriptor<'_>) -> Route {
-        let check = ArrowType::from_dlpack(tensor.dtype()).and_then(|_| tensor.check_host());
-        if let Err(error) = check {
-            return Route::Impossible(error);
-        }
-        let [rows, _] = *tensor.shape() else {
-            return Route::Impossible(Error::NdimMismatch { expected: 2, found: tensor.ndim() });
+        let [rows, _] = match check(tensor) {
+            Ok(lengths) => lengths,
+            Err(error) => return Route::Impossible(error),
         };
         let is_run = rows <= 1 || tensor.is_empty() || tensor.strides().iter().next() == Some(1);
-        let align = tensor.dtype().itemsize().unwrap_or(1);
-        match tensor.check_align(align) {
-            _ if !is_run => Route::Copied(Reason::Strided),
-            Ok(()) => Route::Shared,
-            Err(_) => Route::Copied(Reason::Misaligned { align }),
-        }
+        plan_run(tensor, is_run)
     }
 
     fn import(tensor: Tensor) -> Result<Self, Error> {
         Self::plan(&tensor.descriptor()).require_shared(NAME)?;
-        let dtype = tensor.dtype();
-        let (rows, columns) = (tensor.shape()[0] as usize, tensor.shape()[1] as usize);
-        let columns = column_buffers(tensor, rows, columns);
-        batch(dtype, rows, columns)
+        let (dtype, [rows, columns]) = (tensor.dtype(), check(&tensor.descriptor())?);
+        batch(dtype, rows, column_buffers(tensor, rows, columns))
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
-        let [rows, columns] = *tensor.shape() else {
-            return Err(Error::NdimMismatch { expected: 2, found: tensor.ndim() });
-        };
+        let (dtype, [rows, columns]) = (tensor.dtype(), check(tensor)?);
         let strides = tensor.strides().to_vec();
-        let (shape, strides) = ([columns, rows], [strides[1], strides[0]]);
-        let (dtype, device, flags) = (tensor.dtype(), tensor.device(), tensor.flags());
+        let (shape, strides) = ([columns as i64, rows as i64], [strides[1], strides[0]]);
+        let (device, flags) = (tensor.device(), tensor.flags());
         let turned = Descriptor::new(tensor.data(), dtype, device, flags, &shape, Some(&strides))?;
         // SAFETY: the same elements in another order.
         let copy = unsafe { TensorRef::from_descriptor(turned) }.to_contiguous()?;
-        let (rows, columns) = (rows as usize, columns as usize);
+        // As it is row-major now, each column is a run.
         let all = buffer(copy);
-        let size = dtype.itemsize().unwrap_or(1);
-        let columns = (0..columns).map(|column| all.slice_with_length(column * rows * size, rows * size)).collect();
-        batch(dtype, rows, columns)
+        let len = all.len().checked_div(columns).unwrap_or(0);
+        batch(dtype, rows, (0..columns).map(|column| all.slice_with_length(column * len, len)).collect())
+    }
+}
+
+/// More columns than any table has: each takes an allocation and a name, even without rows.
+const MOST_COLUMNS: usize = 1 << 20;
+
+/// Rows and columns of a tensor that a record batch can hold.
+fn check(tensor: &Descriptor<'_>) -> Result<[usize; 2], Error> {
+    ArrowType::from_dlpack(tensor.dtype())?;
+    tensor.check_host()?;
+    match *tensor.shape() {
+        [_, columns] if columns as usize > MOST_COLUMNS => {
+            Err(Error::Unsupported { framework: NAME, what: "record batches of more than 2²⁰ columns" })
+        }
+        [rows, columns] => Ok([rows as usize, columns as usize]),
+        _ => Err(Error::NdimMismatch { expected: 2, found: tensor.ndim() }),
     }
 }
 
 /// The columns of a tensor that has each of them in one run.
 fn column_buffers(tensor: Tensor, rows: usize, columns: usize) -> Vec<Buffer> {
-    let size = tensor.dtype().itemsize().unwrap_or(1);
-    let step = tensor.strides().iter().nth(1).unwrap_or(0) as isize * size as isize;
-    let len = rows * size;
-    let data = tensor.data();
-    let Some(first) = NonNull::new(data.cast_mut()).filter(|_| len > 0 && columns > 0) else {
+    let descriptor = tensor.descriptor();
+    let Some(first) = NonNull::new(tensor.data().cast_mut()).filter(|_| !descriptor.is_empty()) else {
         return vec![Buffer::default(); columns];
     };
-    if step == len as isize || columns == 1 {
+    let size = tensor.dtype().itemsize().unwrap_or(1);
+    let len = rows * size;
+    // The stride of an only column may be anything.
+    let step = if columns == 1 { rows as i64 } else { tensor.strides().iter().nth(1).unwrap_or(0) };
+    if step == rows as i64 {
         // Without gaps: parts of one buffer, so that they are known to be equally spaced when they go out again.
         let all = buffer(tensor);
         return (0..columns).map(|column| all.slice_with_length(column * len, len)).collect();
     }
     let owner = Arc::new(tensor);
     let column = |column: usize| {
-        let data = first.as_ptr().wrapping_offset(column as isize * step);
+        let data = first.as_ptr().wrapping_offset(column as isize * step as isize * size as isize);
         let data = NonNull::new(data).unwrap_or(first);
         // SAFETY: one column of the tensor, `len` readable bytes that nobody writes, kept alive by the owner.
         unsafe { Buffer::from_custom_allocation(data, len, owner.clone()) }
@@ -261,6 +286,5 @@ fn batch(dtype: DataType, rows: usize, columns: Vec<Buffer>) -> Result<RecordBat
     };
     let schema = Schema::new(columns.iter().enumerate().map(field).collect::<Vec<_>>());
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(Arc::new(schema), columns, &options)
-        .map_err(|error| Error::Framework { framework: NAME, message: error.to_string().into() })
+    RecordBatch::try_new_with_options(Arc::new(schema), columns, &options).map_err(failed)
 }

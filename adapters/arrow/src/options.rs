@@ -9,30 +9,22 @@ pub struct Options {
     pub(crate) temporal_as_integers: bool,
     pub(crate) decimals: Decimals,
     pub(crate) lists_as_axis: bool,
+    pub(crate) extensions_as_storage: bool,
 }
 
-/// What becomes of nulls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Nulls {
-    /// A column with nulls is an error.
+pub(crate) enum Nulls {
     #[default]
     Refuse,
-    /// Nulls take this value. `Copies: once, if there are nulls.`
     Fill(Scalar),
-    /// The elements are shared as they are, whatever number lies under a null; see
-    /// [`Column::validity`](crate::Column::validity).
     Keep,
 }
 
-/// What becomes of decimals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Decimals {
-    /// A column of decimals is an error.
+pub(crate) enum Decimals {
     #[default]
     Refuse,
-    /// Their unscaled integers, of 32, 64 or 128 bits: `1.25` with a scale of 2 is `125`. `Copies: never.`
     Integers,
-    /// Rounded to `float64`. `Copies: always, once.`
     Floats,
 }
 
@@ -42,42 +34,51 @@ impl Options {
         Self::default()
     }
 
-    /// Nulls take this value, which must be one of the column's type. `Copies: once, if there are nulls.`
+    /// Nulls take this value, which must be one of the tensor's type; 128-bit integers cannot be filled. `Copies: once,
+    /// if there are nulls.`
     #[must_use]
     pub fn fill_nulls(self, value: impl Into<Scalar>) -> Self {
         Self { nulls: Nulls::Fill(value.into()), ..self }
     }
 
-    /// Elements under nulls are whatever Arrow keeps there. `Copies: never.`
+    /// Elements under nulls are whatever Arrow keeps there; [`Column::validity`](crate::Column::validity) is the mask to
+    /// them. Copies no more than a column without nulls.
     #[must_use]
     pub fn keep_nulls(self) -> Self {
         Self { nulls: Nulls::Keep, ..self }
     }
 
-    /// Dates, times, timestamps and durations are read as the integers that they are, `int32` or `int64` in the
+    /// Dates, times, timestamps, durations and intervals of months are read as the integers that they are, `int32` or `int64` in the
     /// column's own unit. `Copies: never.`
     #[must_use]
     pub fn temporal_as_integers(self) -> Self {
         Self { temporal_as_integers: true, ..self }
     }
 
-    /// Decimals are read as their unscaled integers; 256 bits have no DLPack type. `Copies: never.`
+    /// Decimals are read as their unscaled integers, of 32, 64 or 128 bits: `1.25` with a scale of 2 is `125`. 256 bits
+    /// have no DLPack type. `Copies: never.`
     #[must_use]
     pub fn decimals_as_integers(self) -> Self {
         Self { decimals: Decimals::Integers, ..self }
     }
 
-    /// Decimals are rounded to `float64`. `Copies: always, once.`
+    /// Decimals are computed in `float64`: the integer, rounded, by a power of ten. `Copies: always, once.`
     #[must_use]
     pub fn decimals_as_floats(self) -> Self {
         Self { decimals: Decimals::Floats, ..self }
     }
 
-    /// Lists that all have the same length make up an axis of that length; others are
+    /// Lists that all have the same length, null ones included, make up an axis of that length; others are
     /// [`Error::Ragged`]. `Copies: never.`
     #[must_use]
     pub fn lists_as_axis(self) -> Self {
         Self { lists_as_axis: true, ..self }
+    }
+
+    /// Extension types that are not known here are read as the numbers that store them. `Copies: never.`
+    #[must_use]
+    pub fn extensions_as_storage(self) -> Self {
+        Self { extensions_as_storage: true, ..self }
     }
 }
 

@@ -7,11 +7,12 @@ use arrow_array::{Array, GenericListArray, OffsetSizeTrait, downcast_primitive_a
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::{DataType as ArrowType, Field};
 use dlbridge_core::layout::{self, Dims};
-use dlbridge_core::{DataType, Descriptor, Device, Error, Flags, Reason};
+use dlbridge_core::{DataType, Descriptor, Device, Error, Excerpt, Flags, Reason};
 
 use crate::dtype::{Storage, elements, excerpt, unsupported};
 use crate::extension::{self, FixedShape};
-use crate::{NAME, Nulls, Options};
+use crate::options::Nulls;
+use crate::{NAME, Options};
 
 const TOO_MANY: Error = Error::Overflow { quantity: "element count" };
 
@@ -23,11 +24,9 @@ pub(crate) struct Source<'a> {
     pub(crate) window: Range<usize>,
     pub(crate) dtype: DataType,
     pub(crate) storage: Storage,
-    /// The lengths of the axes as they lie in memory, row-major.
-    pub(crate) lengths: Dims,
-    /// The lengths of the tensor's axes: the same, or permuted by an extension type.
+    /// The lengths of the tensor's axes.
     pub(crate) shape: Dims,
-    /// The strides of the tensor's axes, in elements.
+    /// The strides of the tensor's axes, in elements: row-major, or permuted by an extension type.
     pub(crate) strides: Dims,
     /// For each level of lists that has nulls, which entries are valid.
     pub(crate) validity: Vec<NullBuffer>,
@@ -56,11 +55,12 @@ impl<'a> Walk<'a> {
 
     /// Steps into the lists of the array; says whether it had any.
     fn step(&mut self, options: &Options) -> Result<bool, Error> {
+        let tensor = self.check_extension(options)?;
         match self.array.data_type() {
             ArrowType::FixedSizeList(child, size) => {
                 self.note_nulls(options)?;
                 let size = usize::try_from(*size).map_err(|_| TOO_MANY)?;
-                match self.field.map_or(Ok(None), |field| FixedShape::of(field, size))? {
+                match tensor {
                     None => self.push(size)?,
                     Some(tensor) => {
                         let first = self.lengths.len();
@@ -82,6 +82,21 @@ impl<'a> Walk<'a> {
         Ok(true)
     }
 
+    /// What the field's extension type says of the shape, if it does.
+    fn check_extension(&self, options: &Options) -> Result<Option<FixedShape>, Error> {
+        let Some(field) = self.field else { return Ok(None) };
+        if !field.data_type().equals_datatype(self.array.data_type()) {
+            let (expected, found) = (excerpt(field.data_type()), excerpt(self.array.data_type()));
+            return Err(Error::FieldMismatch { expected, found });
+        }
+        if let Some(unknown) = extension::unknown(field).filter(|_| !options.extensions_as_storage) {
+            let (found, option) = (Excerpt::new(unknown), "Options::extensions_as_storage");
+            return Err(Error::NeedsOption { found, option });
+        }
+        extension::is_bool8(field)?;
+        FixedShape::of(field)
+    }
+
     /// Steps into lists that should have one length.
     fn enter<O: OffsetSizeTrait>(
         &mut self,
@@ -96,7 +111,9 @@ impl<'a> Walk<'a> {
         self.note_nulls(options)?;
         let offsets = &lists.value_offsets()[self.window.start..=self.window.end];
         let lengths = || offsets.windows(2).map(|pair| pair[1].as_usize() - pair[0].as_usize());
-        let expected = lengths().next().unwrap_or(0);
+        // A null list mostly is an empty one, so that it is no measure for the others.
+        let valid = lengths().zip(self.window.clone()).find(|(_, list)| lists.is_valid(*list));
+        let expected = valid.map(|(length, _)| length).or_else(|| lengths().next()).unwrap_or(0);
         if let Some((row, found)) = lengths().enumerate().find(|(_, length)| *length != expected) {
             return Err(Error::Ragged { row, expected, found });
         }
@@ -116,7 +133,7 @@ impl<'a> Walk<'a> {
         let nulls = nulls.slice(self.window.start, self.window.len());
         match (nulls.null_count(), options.nulls) {
             (0, _) => {}
-            (count, Nulls::Refuse) => return Err(Error::Nulls { count }),
+            (count, Nulls::Refuse) => return Err(Error::Nulls { count, found: excerpt(self.array.data_type()) }),
             _ => self.validity.push(nulls),
         }
         Ok(())
@@ -126,7 +143,8 @@ impl<'a> Walk<'a> {
 impl<'a> Source<'a> {
     /// Walks down `array`, whose field may say what its elements mean.
     pub(crate) fn new(array: &'a dyn Array, field: Option<&'a Field>, options: &Options) -> Result<Self, Error> {
-        let (lengths, order, window) = (Dims::default(), Dims::default(), 0..array.len());
+        let window = 0..array.len();
+        let (lengths, order) = (Dims::default(), Dims::default());
         let mut walk = Walk { array, field, window, lengths, order, validity: Vec::new() };
         walk.push(array.len())?;
         while walk.step(options)? {}
@@ -134,16 +152,17 @@ impl<'a> Source<'a> {
         walk.note_nulls(options)?;
 
         let Walk { array: leaf, field, window, lengths, order, validity } = walk;
-        let mut in_memory = Dims::zeros(lengths.len());
-        layout::fill_row_major(&lengths, &mut in_memory);
-        let permuted = |numbers: &[i64]| -> Dims { order.iter().map(|axis| numbers[*axis as usize]).collect() };
-        let (shape, strides) = (permuted(&lengths), permuted(&in_memory));
-        let mut source = Self { leaf, window, dtype, storage, lengths, shape, strides, validity, fill: None };
-        if field.is_some_and(extension::is_bool8) {
+        let mut steps = Dims::zeros(lengths.len());
+        layout::fill_row_major(&lengths, &mut steps);
+        let in_order = |numbers: &[i64]| -> Dims { order.iter().map(|axis| numbers[*axis as usize]).collect() };
+        let (shape, strides) = (in_order(&lengths), in_order(&steps));
+        let mut source = Self { leaf, window, dtype, storage, shape, strides, validity, fill: None };
+        if field.map_or(Ok(false), extension::is_bool8)? {
             source.be_bool8()?;
         }
-        if let (Nulls::Fill(value), false) = (options.nulls, source.validity.is_empty()) {
-            source.fill = Some(value.to_bytes(source.dtype)?);
+        if let Nulls::Fill(value) = options.nulls {
+            let bytes = value.to_bytes(source.dtype)?;
+            source.fill = Some(bytes).filter(|_| !source.validity.is_empty());
         }
         // Lengths and strides that fit, and as many entries in the leaf as they say.
         let elements = layout::validate(&source.shape, Some(&source.strides), source.dtype, false)?;
@@ -156,9 +175,6 @@ impl<'a> Source<'a> {
 
     /// Reads bytes as booleans: any that is not zero is true.
     fn be_bool8(&mut self) -> Result<(), Error> {
-        if self.dtype != DataType::INT8 || self.storage != Storage::Plain {
-            return Err(Error::InvalidExtension { name: extension::BOOL8, problem: "the storage type is not Int8" });
-        }
         let (buffer, range) = self.bytes()?;
         self.dtype = DataType::BOOL;
         if buffer[range].iter().any(|byte| *byte > 1) {

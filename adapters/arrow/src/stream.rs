@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use arrow_array::RecordBatch;
 use dlbridge_core::{Bridge, Converted, CopyPolicy, Error, Excerpt, Export, Import};
 
-use crate::{Arrow, Column, Matrix, NAME, Options};
+use crate::{Arrow, Column, Matrix, Options, failed};
 
 /// What to take from each record batch, and how.
 #[derive(Clone, Debug)]
@@ -55,8 +55,8 @@ impl Select {
         Self { policy, ..self }
     }
 
-    /// The tensor of one batch, as a `T`. The batch is dropped before the conversion, so that memory that nobody else
-    /// holds can be taken over.
+    /// The tensor of one batch, as a `T`. For one column, the batch is dropped before the conversion, so that memory that
+    /// nobody else holds can be taken over.
     ///
     /// # Errors
     /// What [`Bridge::convert_with`] refuses, and columns that are not there.
@@ -87,10 +87,6 @@ impl Select {
 
 fn convert<S: Export<Arrow>, T: Import<In>, In>(source: S, policy: CopyPolicy) -> Result<Converted<T>, Error> {
     Bridge::<Arrow, In>::convert_with::<T>(source, policy)
-}
-
-fn failed(error: impl fmt::Display) -> Error {
-    Error::Framework { framework: NAME, message: error.to_string().into() }
 }
 
 /// Any reader of record batches: `reader.tensors::<Tensor>(Select::column("embedding"))`.

@@ -1,0 +1,119 @@
+//! What it costs to make tensors of Arrow columns: a mapped file against reading it, and columns made row-major.
+
+use std::fs::File;
+use std::hint::black_box;
+use std::io::BufReader;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_ipc::reader::FileReader;
+use arrow_ipc::writer::FileWriter;
+use criterion::{Criterion, criterion_group, criterion_main};
+use dlbridge::arrow::Column;
+use dlbridge::arrow::arrow_array::cast::AsArray;
+use dlbridge::arrow::arrow_array::types::Float32Type;
+use dlbridge::arrow::arrow_array::{ArrayRef, FixedSizeListArray, Float32Array, RecordBatch};
+use dlbridge::arrow::arrow_buffer::ScalarBuffer;
+use dlbridge::arrow::arrow_schema::{DataType, Field, Schema};
+use dlbridge::ndarray::ndarray::{Array2, ArrayView2};
+use dlbridge::tch::tch;
+use dlbridge::{Bridge, Lend, ReadOnly, Tensor};
+use dlbridge_benches::Ratios;
+use dlbridge_pipelines::ipc::IpcFile;
+use dlbridge_pipelines::report::memory;
+use tch::{Kind, Tensor as Torch};
+
+const WIDTH: i32 = 768;
+/// 1 GiB in eight record batches.
+const BATCHES: usize = 8;
+const BATCH_ROWS: usize = (1 << 30) / BATCHES / (4 * WIDTH as usize);
+
+fn write(path: &Path) {
+    let item = Arc::new(Field::new_list_field(DataType::Float32, false));
+    let schema = Arc::new(Schema::new(vec![Field::new("x", DataType::FixedSizeList(item.clone(), WIDTH), false)]));
+    let mut writer = FileWriter::try_new(File::create(path).expect("a file"), &schema).expect("a schema");
+    for batch in 0..BATCHES {
+        let values = Float32Array::from(vec![batch as f32; BATCH_ROWS * WIDTH as usize]);
+        let lists = FixedSizeListArray::new(item.clone(), WIDTH, Arc::new(values), None);
+        let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(lists)]).expect("one column");
+        writer.write(&batch).expect("room on the disk");
+    }
+    writer.finish().expect("room on the disk");
+}
+
+/// The file from nothing to tensors, each time: opened, mapped, parsed, shared.
+fn mapped_file(criterion: &mut Criterion) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("gibibyte.arrow");
+    write(&path);
+    let columns = || {
+        // SAFETY: nobody writes the temporary file.
+        let file = unsafe { IpcFile::map(&path) }.expect("an IPC file");
+        file.batches().map(|batch| Column::of(&batch.expect("a batch"), "x").expect("a column")).collect::<Vec<_>>()
+    };
+    let before = memory("RssAnon");
+    let mut group = Ratios::new(criterion, "an IPC file of 1 GiB, FixedSizeList<f32, 768>");
+    group.bench("mapped, shared with ndarray", || {
+        for column in columns() {
+            let tensor: Tensor = column.share().expect("numbers");
+            let view: ArrayView2<'_, f32> = tensor.lend().expect("two axes");
+            black_box(view[[0, 0]]);
+        }
+    });
+    group.bench("mapped, shared with libtorch", || {
+        let tensors = columns().into_iter().map(|column| column.share::<ReadOnly<Torch>>());
+        tensors.collect::<Result<Vec<_>, _>>().expect("numbers")
+    });
+    if let (Some(before), Some(after)) = (before, memory("RssAnon")) {
+        println!("memory allocated by mapping and sharing: {} MiB", after.saturating_sub(before));
+    }
+    let read = || FileReader::try_new(BufReader::new(File::open(&path).expect("a file")), None).expect("an IPC file");
+    group.bench("FileReader, copied to ndarray", || {
+        let copy = |batch: RecordBatch| {
+            let values = batch.column(0).as_fixed_size_list().values().as_primitive::<Float32Type>().values().to_vec();
+            Array2::from_shape_vec((batch.num_rows(), WIDTH as usize), values).expect("a matrix")
+        };
+        read().map(|batch| copy(batch.expect("a batch"))).collect::<Vec<_>>()
+    });
+    group.bench("FileReader, copied to libtorch", || {
+        let copy = |batch: RecordBatch| {
+            let values = batch.column(0).as_fixed_size_list().values().as_primitive::<Float32Type>().values().clone();
+            Torch::from_slice(&values).reshape([batch.num_rows() as i64, WIDTH.into()])
+        };
+        read().map(|batch| copy(batch.expect("a batch"))).collect::<Vec<_>>()
+    });
+}
+
+const ROWS: usize = 1 << 20;
+const COLUMNS: usize = 64;
+
+fn batch(column: impl Fn(usize) -> ScalarBuffer<f32>) -> RecordBatch {
+    let fields: Vec<Field> = (0..COLUMNS).map(|i| Field::new(i.to_string(), DataType::Float32, false)).collect();
+    let columns = (0..COLUMNS).map(|i| Arc::new(Float32Array::new(column(i), None)) as ArrayRef).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).expect("equal columns")
+}
+
+/// Columns made rows: one pass over memory, against the others on the same memory.
+fn row_major(criterion: &mut Criterion) {
+    let all = ScalarBuffer::from((0..ROWS * COLUMNS).map(|n| n as f32).collect::<Vec<_>>());
+    let one_buffer = batch(|i| all.slice(i * ROWS, ROWS));
+    let buffers = batch(|i| all[i * ROWS..(i + 1) * ROWS].to_vec().into());
+    let tensor: Tensor = (&one_buffer).share().expect("equally spaced");
+    let array: ArrayView2<'_, f32> = tensor.lend().expect("two axes");
+    let torch: ReadOnly<Torch> = (&one_buffer).share().expect("equally spaced");
+    tch::set_num_threads(1);
+
+    let mut group = Ratios::new(criterion, "64 f32 columns of 1M rows made row-major");
+    group.bench("dlbridge, one buffer", || (&one_buffer).convert::<Vec<f32>>());
+    group.bench("dlbridge, a buffer a column", || (&buffers).convert::<Vec<f32>>());
+    group.bench("ndarray", || array.as_standard_layout().into_owned());
+    group.bench("libtorch, one thread", || {
+        let mut copy = Torch::empty([ROWS as i64, COLUMNS as i64], (Kind::Float, tch::Device::Cpu));
+        copy.copy_(&torch);
+        copy
+    });
+    group.bench("memcpy of as many bytes", || all.to_vec());
+}
+
+criterion_group!(benches, row_major, mapped_file);
+criterion_main!(benches);
