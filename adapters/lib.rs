@@ -1,6 +1,6 @@
-#![cfg_attr(all(feature = "arrow", feature = "candle", feature = "tch", feature = "ndarray"), doc = include_str!("../README.md"))]
+#![cfg_attr(all(feature = "arrow", feature = "burn", feature = "candle", feature = "tch", feature = "ndarray"), doc = include_str!("../README.md"))]
 #![cfg_attr(
-    not(all(feature = "arrow", feature = "candle", feature = "tch", feature = "ndarray")),
+    not(all(feature = "arrow", feature = "burn", feature = "candle", feature = "tch", feature = "ndarray")),
     doc = "Zero-copy tensors between Rust's ML frameworks over DLPack: [`Bridge`] has the verbs."
 )]
 #![no_std]
@@ -10,6 +10,8 @@ pub use dlbridge_core::*;
 
 #[cfg(feature = "arrow")]
 pub use dlbridge_arrow as arrow;
+#[cfg(any(feature = "burn", feature = "burn-ndarray"))]
+pub use dlbridge_burn as burn;
 #[cfg(feature = "candle")]
 pub use dlbridge_candle as candle;
 #[cfg(feature = "ndarray")]

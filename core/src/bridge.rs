@@ -12,7 +12,7 @@ use crate::{Converted, CopyPolicy, Descriptor, Error, Reason, Route, Tensor, Ten
     message = "`{Self}` cannot be exported as a DLPack tensor",
     label = "no enabled adapter exports this type",
     note = "enable the feature of the framework that `{Self}` belongs to: \
-            `dlbridge = {{ features = [\"arrow\", \"candle\", \"ndarray\", \"tch\"] }}`",
+            `dlbridge = {{ features = [\"arrow\", \"burn\", \"candle\", \"ndarray\", \"tch\"] }}`",
     note = "if it is enabled, check that the framework's version is the one that the adapter is built for"
 )]
 pub trait Export<Via>: Sized {
@@ -42,7 +42,7 @@ pub trait Export<Via>: Sized {
     message = "`{Self}` cannot be made from a DLPack tensor",
     label = "no enabled adapter imports this type",
     note = "enable the feature of the framework that `{Self}` belongs to: \
-            `dlbridge = {{ features = [\"arrow\", \"candle\", \"ndarray\", \"tch\"] }}`",
+            `dlbridge = {{ features = [\"arrow\", \"burn\", \"candle\", \"ndarray\", \"tch\"] }}`",
     note = "if it is enabled, check that the framework's version is the one that the adapter is built for"
 )]
 pub trait Import<Via>: Sized {

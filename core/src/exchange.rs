@@ -11,7 +11,7 @@ use crate::{Core, DataType, Device, Error};
     message = "`{Self}` is no element type or device that can be exchanged",
     label = "no enabled adapter knows this type",
     note = "enable the feature of the framework that `{Self}` belongs to: \
-            `dlbridge = {{ features = [\"arrow\", \"candle\", \"tch\"] }}`"
+            `dlbridge = {{ features = [\"arrow\", \"burn\", \"candle\", \"tch\"] }}`"
 )]
 pub trait Interchange<Via>: Sized {
     /// [`DataType`] or [`Device`].

@@ -4,6 +4,9 @@
 #[cfg(feature = "arrow")]
 mod arrow;
 mod buffers;
+#[cfg(feature = "burn")]
+#[expect(deprecated, reason = "burn has deprecated its backend ndarray; it is still used")]
+mod burn;
 #[cfg(feature = "candle")]
 mod candle;
 mod raw;
@@ -58,6 +61,10 @@ pub static PEERS: &[&dyn Peer] = &[
     &torch::Plain,
     #[cfg(feature = "tch")]
     &torch::Sealed,
+    #[cfg(feature = "burn")]
+    &burn::Flex,
+    #[cfg(feature = "burn")]
+    &burn::NdArray,
     #[cfg(feature = "arrow")]
     &arrow::Lists,
     #[cfg(feature = "arrow")]
@@ -93,6 +100,10 @@ pub enum Owner {
     ArcArray,
     /// A candle tensor.
     Candle,
+    /// A flex tensor of burn's.
+    Flex,
+    /// A tensor of burn's backend ndarray that borrows.
+    BurnBorrowed,
     /// Nobody in Rust.
     Foreign,
 }

@@ -1,0 +1,138 @@
+//! burn's `DType` and `Device` ↔ DLPack's.
+
+use burn_std::{BoolStore, DType};
+use burn_tensor::Device as BurnDevice;
+use dlbridge_core::{DataType, Device, DeviceType, Error, Interchange};
+
+use crate::{Burn, NAME};
+
+/// burn's types in DLPack's terms.
+const DTYPES: &[(DType, DataType)] = &[
+    (DType::F64, DataType::FLOAT64),
+    (DType::F32, DataType::FLOAT32),
+    (DType::F16, DataType::FLOAT16),
+    (DType::BF16, DataType::BFLOAT16),
+    (DType::I64, DataType::INT64),
+    (DType::I32, DataType::INT32),
+    (DType::I16, DataType::INT16),
+    (DType::I8, DataType::INT8),
+    (DType::U64, DataType::UINT64),
+    (DType::U32, DataType::UINT32),
+    (DType::U16, DataType::UINT16),
+    (DType::U8, DataType::UINT8),
+    (DType::Bool(BoolStore::Native), DataType::BOOL),
+    // What burn also calls by these types; they come back as those above.
+    (DType::Bool(BoolStore::U8), DataType::BOOL),
+    (DType::Flex32, DataType::FLOAT32),
+];
+
+impl Interchange<Burn> for DType {
+    type Standard = DataType;
+
+    fn to_dlpack(&self) -> Result<DataType, Error> {
+        let what = match self {
+            Self::QFloat(_) => "quantized floats",
+            Self::Bool(BoolStore::U32) => "booleans of four bytes",
+            _ => "this dtype",
+        };
+        let row = DTYPES.iter().find(|(dtype, _)| dtype == self);
+        row.map(|(_, standard)| *standard).ok_or(Error::Inexpressible { framework: NAME, what })
+    }
+
+    fn from_dlpack(standard: DataType) -> Result<Self, Error> {
+        let row = DTYPES.iter().find(|(_, known)| *known == standard);
+        row.map(|(dtype, _)| *dtype).ok_or(Error::UnsupportedDType { framework: NAME, dtype: standard })
+    }
+}
+
+/// burn's backends on the CPU.
+#[cfg_attr(feature = "ndarray", expect(deprecated, reason = "burn has deprecated the backend; it is still used"))]
+const CPUS: &[fn() -> BurnDevice] = &[
+    #[cfg(feature = "flex")]
+    BurnDevice::flex,
+    #[cfg(feature = "ndarray")]
+    BurnDevice::ndarray,
+];
+
+impl Interchange<Burn> for BurnDevice {
+    type Standard = Device;
+
+    /// Of burn's CPU backends, with or without autodiff.
+    fn to_dlpack(&self) -> Result<Device, Error> {
+        let device = self.clone().inner();
+        match CPUS.iter().any(|cpu| cpu() == device) {
+            true => Ok(Device::CPU),
+            false => Err(Error::Inexpressible { framework: NAME, what: "the device of another backend" }),
+        }
+    }
+
+    /// The CPU as flex, or as ndarray where flex is not enabled.
+    fn from_dlpack(standard: Device) -> Result<Self, Error> {
+        match CPUS.first() {
+            Some(cpu) if standard.kind() == DeviceType::CPU => Ok(cpu()),
+            _ => Err(Error::UnsupportedDevice { framework: NAME, device: standard }),
+        }
+    }
+}
+
+/// Calls `$body` with `$T` bound to the Rust type of a burn dtype, or evaluates `$otherwise`.
+macro_rules! by_dtype {
+    ($dtype:expr, $T:ident => $body:expr, _ => $otherwise:expr) => {
+        match $dtype {
+            DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            DType::F32 | DType::Flex32 => {
+                type $T = f32;
+                $body
+            }
+            DType::F16 => {
+                type $T = half::f16;
+                $body
+            }
+            DType::BF16 => {
+                type $T = half::bf16;
+                $body
+            }
+            DType::I64 => {
+                type $T = i64;
+                $body
+            }
+            DType::I32 => {
+                type $T = i32;
+                $body
+            }
+            DType::I16 => {
+                type $T = i16;
+                $body
+            }
+            DType::I8 => {
+                type $T = i8;
+                $body
+            }
+            DType::U64 => {
+                type $T = u64;
+                $body
+            }
+            DType::U32 => {
+                type $T = u32;
+                $body
+            }
+            DType::U16 => {
+                type $T = u16;
+                $body
+            }
+            DType::U8 => {
+                type $T = u8;
+                $body
+            }
+            DType::Bool(burn_std::BoolStore::Native | burn_std::BoolStore::U8) => {
+                type $T = bool;
+                $body
+            }
+            _ => $otherwise,
+        }
+    };
+}
+pub(crate) use by_dtype;

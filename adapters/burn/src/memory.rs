@@ -1,0 +1,119 @@
+//! Foreign memory as burn's `Bytes`: copied when burn would write, and let go of at once.
+
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use std::slice;
+use std::sync::Arc;
+
+use burn_std::{AccessError, AccessPolicy, AllocationController, AllocationProperty, Bytes};
+use dlbridge_core::Tensor;
+
+/// The largest alignment that burn asks for.
+const MOST_ALIGN: usize = align_of::<u128>();
+
+/// The bytes of a tensor of whole bytes on the host, from its lowest element to its highest, and where in them the first
+/// element is; `None` if there are no elements.
+pub(crate) fn foreign(tensor: Tensor) -> Option<(Bytes, usize)> {
+    let descriptor = tensor.descriptor();
+    let (extent, size) = (descriptor.extent()?, tensor.dtype().itemsize()?);
+    let (len, first) = (extent.span() as usize * size, extent.lowest.unsigned_abs() as usize * size);
+    let lowest = NonNull::new(tensor.data().cast_mut().wrapping_sub(first))?;
+    let memory = Memory::Foreign { lowest, owner: Arc::new(tensor) };
+    // SAFETY: the controller has `len` bytes, those of the tensor's extent, which are initialised.
+    Some((unsafe { Bytes::from_controller(Box::new(Foreign { memory, len }), len) }, first))
+}
+
+/// Controls memory that is foreign until burn writes to it.
+struct Foreign {
+    memory: Memory,
+    /// The size in bytes.
+    len: usize,
+}
+
+enum Memory {
+    /// Invariant: `owner` keeps [`Foreign::len`] bytes from `lowest` on alive, and nobody writes them.
+    Foreign { lowest: NonNull<u8>, owner: Arc<Tensor> },
+    /// A copy, in units so large that they are aligned for every element; at least [`Foreign::len`] bytes.
+    Own(Vec<u128>),
+}
+
+// SAFETY: the invariant gives the access of a shared slice; the owner is `Send` and `Sync`, and a copy is a vector.
+unsafe impl Send for Foreign {}
+// SAFETY: as above.
+unsafe impl Sync for Foreign {}
+
+impl Foreign {
+    fn bytes(&self) -> &[u8] {
+        let data = match &self.memory {
+            Memory::Foreign { lowest, .. } => lowest.as_ptr().cast_const(),
+            Memory::Own(units) => units.as_ptr().cast(),
+        };
+        // SAFETY: the invariants of `Memory`.
+        unsafe { slice::from_raw_parts(data, self.len) }
+    }
+
+    /// A part of the memory, if it is foreign still.
+    fn part(&self, start: usize, len: usize) -> Option<Box<dyn AllocationController>> {
+        let Memory::Foreign { lowest, owner } = &self.memory else { return None };
+        let lowest = NonNull::new(lowest.as_ptr().wrapping_add(start))?;
+        let memory = Memory::Foreign { lowest, owner: owner.clone() };
+        Some(Box::new(Self { memory, len }))
+    }
+}
+
+/// The bytes in memory of their own, in one copy.
+fn copy(bytes: &[u8]) -> Vec<u128> {
+    let mut units: Vec<u128> = Vec::with_capacity(bytes.len().div_ceil(size_of::<u128>()));
+    let data = units.as_mut_ptr().cast::<u8>();
+    let capacity = units.capacity() * size_of::<u128>();
+    // SAFETY: within the capacity, which is at least as long.
+    unsafe { data.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    // SAFETY: what is left of the capacity.
+    unsafe { data.wrapping_add(bytes.len()).write_bytes(0, capacity - bytes.len()) };
+    // SAFETY: all of the capacity is written.
+    unsafe { units.set_len(units.capacity()) };
+    units
+}
+
+impl AllocationController for Foreign {
+    fn alloc_align(&self) -> usize {
+        // As far as the address goes: burn makes copies of parts with the alignment that is said here.
+        let address = self.bytes().as_ptr() as usize;
+        (address & address.wrapping_neg()).clamp(1, MOST_ALIGN)
+    }
+
+    fn property(&self) -> AllocationProperty {
+        // Whatever it is, it is not Rust's allocator's.
+        AllocationProperty::Other
+    }
+
+    fn capacity(&self) -> usize {
+        self.len
+    }
+
+    fn memory(&self, _: AccessPolicy) -> Result<&[MaybeUninit<u8>], AccessError> {
+        let bytes = self.bytes();
+        // SAFETY: initialised bytes are possibly uninitialised ones.
+        Ok(unsafe { slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) })
+    }
+
+    unsafe fn memory_mut(&mut self, policy: AccessPolicy) -> Result<&mut [MaybeUninit<u8>], AccessError> {
+        if matches!(self.memory, Memory::Foreign { .. }) {
+            if !policy.copy_allowed() {
+                return Err(AccessError::WouldCopy);
+            }
+            self.memory = Memory::Own(copy(self.bytes())); // The owner is dropped here.
+        }
+        let Memory::Own(units) = &mut self.memory else { return Err(AccessError::WouldCopy) };
+        // SAFETY: the vector has at least `len` bytes, and is borrowed as long as the slice.
+        Ok(unsafe { slice::from_raw_parts_mut(units.as_mut_ptr().cast(), self.len) })
+    }
+
+    fn view(&self, start: usize, end: usize) -> Option<Box<dyn AllocationController>> {
+        if start <= end && end <= self.len { self.part(start, end - start) } else { None }
+    }
+
+    fn duplicate(&self) -> Option<Box<dyn AllocationController>> {
+        self.part(0, self.len)
+    }
+}

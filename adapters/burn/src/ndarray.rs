@@ -1,0 +1,140 @@
+//! burn's deprecated backend ndarray ↔ DLPack: its primitive, which holds either an array or borrowed bytes.
+
+use burn_ndarray::NdArrayTensor;
+use burn_std::{Bytes, DType, Shape, TensorData};
+use dlbridge_core::layout::Dims;
+use dlbridge_core::{
+    Bridge, DataType, Descriptor, Device, Error, Export, Flags, Import, Interchange, Memory, Reason, Route, Tensor,
+    TensorRef,
+};
+use dlbridge_ndarray::ndarray::{ArrayView, IxDyn};
+
+use crate::dtype::by_dtype;
+use crate::memory::foreign;
+use crate::{Burn, NAME};
+
+/// Calls `$body` for the storage in `$tensor`, whatever its type.
+macro_rules! by_storage {
+    ($tensor:expr, $storage:ident => $body:expr) => {
+        match $tensor {
+            NdArrayTensor::F64($storage) => $body,
+            NdArrayTensor::F32($storage) => $body,
+            NdArrayTensor::I64($storage) => $body,
+            NdArrayTensor::I32($storage) => $body,
+            NdArrayTensor::I16($storage) => $body,
+            NdArrayTensor::I8($storage) => $body,
+            NdArrayTensor::U64($storage) => $body,
+            NdArrayTensor::U32($storage) => $body,
+            NdArrayTensor::U16($storage) => $body,
+            NdArrayTensor::U8($storage) => $body,
+            NdArrayTensor::Bool($storage) => $body,
+        }
+    };
+}
+
+fn dims<T>(view: &ArrayView<'_, T, IxDyn>) -> (Dims, Dims) {
+    let lengths = view.shape().iter().map(|length| *length as i64).collect();
+    (lengths, view.strides().iter().map(|stride| *stride as i64).collect())
+}
+
+fn data<T: dlbridge_core::Element>(view: &ArrayView<'_, T, IxDyn>) -> (*const u8, DataType) {
+    (view.as_ptr().cast(), T::DTYPE)
+}
+
+impl Export<Burn> for NdArrayTensor {
+    fn export(self) -> Result<Tensor, Error> {
+        if !self.is_borrowed() {
+            // The array goes out as arrays do: writable if it is the only handle.
+            return by_storage!(self, storage => storage.into_owned().share());
+        }
+        let ((data, dtype), (lengths, steps)) =
+            by_storage!(&self, storage => (data(&storage.view()), dims(&storage.view())));
+        let memory = Memory { dtype, device: Device::CPU, flags: Flags::READ_ONLY, is_valid: false };
+        // SAFETY: a view of ndarray's, valid as long as the tensor, whose bytes do not move with it and are written by
+        // nobody while there is a handle.
+        Ok(unsafe {
+            Tensor::from_owner(self, memory, lengths.len(), |_, shape, strides| {
+                shape.copy_from_slice(&lengths);
+                strides.copy_from_slice(&steps);
+                data.cast_mut()
+            })
+        })
+    }
+
+    fn export_copy(&self) -> Result<Tensor, Error> {
+        by_storage!(self, storage => Export::export_copy(&storage.view()))
+    }
+
+    fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
+        if !self.is_borrowed() {
+            return by_storage!(self.clone(), storage => storage.into_owned().describe(read));
+        }
+        by_storage!(self, storage => {
+            let view = storage.view();
+            let ((data, dtype), (shape, strides)) = (data(&view), dims(&view));
+            Descriptor::new(data, dtype, Device::CPU, Flags::READ_ONLY, &shape, Some(&strides))
+                .map(|tensor| read(&tensor.owned_by::<Self>(), None))
+        })
+    }
+}
+
+impl Export<Burn> for &NdArrayTensor {
+    fn export(self) -> Result<Tensor, Error> {
+        self.clone().export()
+    }
+
+    fn export_copy(&self) -> Result<Tensor, Error> {
+        NdArrayTensor::export_copy(self)
+    }
+
+    fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
+        NdArrayTensor::describe(self, read)
+    }
+}
+
+impl Import<Burn> for NdArrayTensor {
+    fn plan(tensor: &Descriptor<'_>) -> Route {
+        let dtype = match DType::from_dlpack(tensor.dtype()).and_then(|dtype| tensor.check_host().map(|()| dtype)) {
+            Ok(DType::F16 | DType::BF16) => {
+                let framework = "burn's backend ndarray";
+                return Route::Impossible(Error::UnsupportedDType { framework, dtype: tensor.dtype() });
+            }
+            Ok(dtype) => dtype,
+            Err(error) => return Route::Impossible(error),
+        };
+        let align = by_dtype!(dtype, T => align_of::<T>(), _ => 1);
+        match tensor.check_align(align) {
+            _ if !tensor.is_row_major() => Route::Copied(Reason::Strided),
+            Ok(()) => Route::Shared,
+            Err(_) => Route::Copied(Reason::Misaligned { align }),
+        }
+    }
+
+    fn import(tensor: Tensor) -> Result<Self, Error> {
+        Self::plan(&tensor.descriptor()).require_shared(NAME)?;
+        let dtype = DType::from_dlpack(tensor.dtype())?;
+        // burn reads booleans without a look at them.
+        if dtype.is_bool() {
+            tensor.view().as_ptr::<bool>()?;
+        }
+        let tensor = match tensor.downcast::<Self>() {
+            Ok(own) => return Ok(own),
+            Err(tensor) => tensor,
+        };
+        let shape: Shape = tensor.shape().iter().map(|length| *length as usize).collect::<Vec<_>>().into();
+        // A vector becomes an array, and all other memory is borrowed.
+        let bytes = by_dtype!(
+            dtype,
+            T => match tensor.into_vec::<T>() {
+                Ok(vec) => Bytes::from_elems(vec),
+                Err(tensor) => foreign(tensor).map_or_else(|| Bytes::from_elems(Vec::<T>::new()), |(bytes, _)| bytes),
+            },
+            _ => return Err(Error::UnsupportedDType { framework: NAME, dtype: tensor.dtype() })
+        );
+        Ok(Self::from_data(TensorData::from_bytes(bytes, shape, dtype)))
+    }
+
+    fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
+        Self::import(tensor.to_contiguous()?)
+    }
+}
