@@ -19,8 +19,9 @@ impl Tensor {
     /// 1. `managed` points to a managed tensor that the caller owns and does not use afterwards, laid out as its
     ///    version says. Its deleter may be called on any thread.
     /// 2. If `ndim` is positive, `shape` and `strides` are NULL or point to `ndim` integers.
-    /// 3. Until the deleter runs, the memory that they reach is initialised, readable and written by nobody, and the
-    ///    numbers do not change. If the read-only flag is clear, it may be written, and nobody else reads it.
+    /// 3. Until the deleter runs, the memory from the lowest element to the highest that they reach is initialised,
+    ///    readable and written by nobody, gaps included, and the numbers do not change. If the read-only flag is clear,
+    ///    the elements may be written, and nobody else reads them.
     ///
     /// # Errors
     /// [`Error::UnsupportedVersion`] for another major version, of which nothing but the version and the deleter is

@@ -159,6 +159,9 @@ pub trait Bridge<Out, In>: Sized {
     }
 
     /// What [`Bridge::convert`] would do, and why. `Copies: never`; nothing is exported.
+    ///
+    /// A method call looks through a reference: `(&tensor).route()` answers for `tensor` by value, and
+    /// `Bridge::<_, _>::route(&&tensor)` for the reference.
     fn route<Dst>(&self) -> Route
     where
         Self: Export<Out>,

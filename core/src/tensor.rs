@@ -17,7 +17,8 @@ use crate::{DataType, Descriptor, Device, Element, Error, Flags, TensorMut, Tens
 ///
 /// # Invariants
 /// 1. The raw tensor is valid as [`Descriptor::from_raw`] checks it, and does not change.
-/// 2. The memory is initialised and readable, and nobody writes it; nobody else reads it if `READ_ONLY` is clear.
+/// 2. The memory within the extent is initialised and readable, and nobody writes it; nobody else reads the elements if
+///    `READ_ONLY` is clear.
 /// 3. The deleter, where there is one, has not run; it may run on any thread.
 /// 4. `Raw::Owned` came from `owner::place` with an owner of the type that the function names.
 pub struct Tensor(pub(crate) Raw);
@@ -130,9 +131,9 @@ impl Tensor {
     /// # Safety
     /// 1. There are at most `i32::MAX` axes; lengths and strides pass [`layout::validate`], and the address is not NULL
     ///    if there are elements.
-    /// 2. Until `owner` is dropped, the memory that they reach on `memory.device` is initialised, readable, and
-    ///    written by nobody. If `memory.flags` lacks [`Flags::READ_ONLY`], it may be written, and nobody else reads
-    ///    it.
+    /// 2. Until `owner` is dropped, the memory from the lowest element to the highest that they reach on
+    ///    `memory.device` is initialised, readable, and written by nobody, gaps included. If `memory.flags` lacks
+    ///    [`Flags::READ_ONLY`], the elements may be written, and nobody else reads them.
     /// 3. If `memory.is_valid`, every element is a valid value of its type (a boolean is 0 or 1).
     #[inline]
     pub unsafe fn from_owner<O: Send + 'static>(

@@ -218,7 +218,7 @@ fn an_export_is_a_view_that_burn_does_not_write() {
     assert_eq!(flipped.data().cast(), address.wrapping_add(2));
     let sliced: Tensor = tensor.clone().slice([0..2, 1..3]).share().unwrap();
     assert_eq!(sliced.data().cast(), address.wrapping_add(1));
-    let broadcast: Tensor = tensor.clone().slice([0..1]).expand([4, 3]).share().unwrap();
+    let broadcast: Tensor = tensor.clone().slice([0..1, 0..3]).expand([4, 3]).share().unwrap();
     assert_eq!(broadcast.strides(), [0, 1]);
 
     let written = tensor + 100.0;
@@ -272,6 +272,63 @@ fn the_only_handle_goes_out_writable_and_as_its_vector() {
     assert_eq!(data(&tensor), address);
     let vec: Vec<f32> = tensor.share().unwrap();
     assert_eq!(vec.as_ptr(), address);
+}
+
+#[test]
+fn what_burn_does_to_bytes_leaves_foreign_memory_alone() {
+    let producer = Producer::f32(&[6], &numbers(6));
+    let (address, calls) = (producer.memory(), producer.calls());
+    let primitive: FlexTensor = import(producer, Abi::Versioned).share().unwrap();
+    let bytes = burn_std::sync::Arc::try_unwrap({
+        let bytes = primitive.data_arc();
+        drop(primitive);
+        bytes
+    })
+    .unwrap();
+    // Views and clones are the same memory, until they are written.
+    let part = bytes.view(8, 24).unwrap();
+    let mut clone = bytes.clone();
+    assert_eq!((part.as_ptr(), clone.as_ptr()), (address.wrapping_add(8), address));
+    assert!(bytes.view(8, 25).is_err() && bytes.view(9, 8).is_err());
+    clone[0] = 99;
+    assert_ne!(clone.as_ptr(), address);
+    assert_eq!((clone[0], bytes[0]), (99, (-3f32).to_ne_bytes()[0]));
+    clone.extend_from_byte_slice(&[1, 2, 3, 4]);
+    assert_eq!((clone.len(), &clone[24..]), (28, &[1, 2, 3, 4][..]));
+    // What is not read as a vector is none.
+    let bytes = bytes.try_into_vec::<f32>().unwrap_err();
+    for policy in [burn_std::SplitPolicy::Shared, burn_std::SplitPolicy::Owned] {
+        let (left, right) = bytes.clone().split(8, policy).unwrap();
+        assert_eq!((&left[..], &right[..]), (&bytes[..8], &bytes[8..]));
+    }
+    drop(bytes);
+    assert_eq!(calls.count(), 0);
+    drop(part);
+    assert_eq!(calls.count(), 1);
+}
+
+#[test]
+fn a_copy_on_write_is_burns_own() {
+    let (memory, read_only) = (std::sync::Arc::<[f32]>::from(numbers(4)), Route::Copied(Reason::ForeignMemory));
+    let tensor: Burn<1> = memory.clone().share().unwrap();
+    assert!((&tensor).share::<Tensor>().unwrap().flags().is_read_only());
+    let sum = tensor + 1.0;
+    assert_eq!(sum.route::<Candle>(), read_only);
+    let shared: Tensor = sum.share().unwrap();
+    assert_eq!((shared.flags(), &memory[..]), (Flags::empty(), &numbers(4)[..]));
+    // burn allocates some results for any type, so that they are no vector of theirs: writable, and copied to candle.
+    let tensor = Burn::<2>::from_data([[1f32, 2.], [3., 4.]], &BurnDevice::flex());
+    let product = tensor.clone().matmul(tensor);
+    assert_eq!(product.route::<Candle>(), Route::Copied(Reason::ForeignMemory));
+    assert!(!product.share::<Tensor>().unwrap().flags().is_read_only());
+    // Elements that share memory are nobody's to write, even if there is no other handle.
+    let broadcast = Burn::<2>::from_data([[1f32, 2.]], &BurnDevice::flex()).expand([3, 2]);
+    let shared: Tensor = broadcast.share().unwrap();
+    assert!(shared.flags().is_read_only());
+    // With autodiff, too, the only handle is the only handle.
+    let tracked = Burn::<1>::from_data(TensorData::new(numbers(4), [4]), &BurnDevice::flex().autodiff());
+    assert_eq!(tracked.route::<Candle>(), Route::Shared);
+    assert!(tracked.share::<Vec<f32>>().is_ok());
 }
 
 #[test]
@@ -444,11 +501,19 @@ fn any_backend_goes_through_host_memory_by_name() {
         let there: Burn<2> = from_host(&tensor.view(), &device).unwrap();
         assert_eq!(there.device(), device);
         let back = to_host(&there.transpose()).unwrap();
-        assert_eq!((back.shape(), back.flags().is_copied()), (&[3, 2][..], true));
+        assert_eq!(back.shape(), [3, 2]);
         assert_eq!(back.to_vec::<f32>().unwrap(), [-3., -1.5, -2.5, -1., -2., -0.5]);
         let error = from_host::<3, burn_tensor::Float>(&tensor.view(), &device).unwrap_err();
         assert_eq!(error, Error::NdimMismatch { expected: 3, found: 2 });
     }
+    let truth = Tensor::new(vec![true, false], &[2]).unwrap();
+    let there: Burn<1, Bool> = from_host(&truth.view(), &BurnDevice::flex()).unwrap();
+    assert_eq!(to_host(&there).unwrap().as_slice::<bool>().unwrap(), [true, false]);
+    let words = TensorData::from_bytes(Bytes::from_elems(vec![1u32, 0]), [2], DType::Bool(BoolStore::U32));
+    assert_eq!(words.convert_dtype(DType::Bool(BoolStore::Native)).bytes()[..], [1, 0]);
+    let scalar = Tensor::new(vec![1f32], &[]).unwrap();
+    let error = from_host::<0, burn_tensor::Float>(&scalar.view(), &BurnDevice::flex()).unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
     let halves = Tensor::new(vec![f16::ONE; 2], &[2]).unwrap();
     let error = from_host::<1, burn_tensor::Float>(&halves.view(), &BurnDevice::ndarray()).unwrap_err();
     assert!(matches!(error, Error::UnsupportedDType { dtype: DataType::FLOAT16, .. }), "{error}");
@@ -475,6 +540,15 @@ fn the_backend_ndarray_borrows_and_hands_over_arrays() {
     let tensor: Tensor = tensor.try_into_primitive::<NdArray>().unwrap().share().unwrap();
     assert_eq!(tensor.strides(), [1, 3]);
     assert!(!tensor.flags().is_read_only());
+    // Bytes that burn's clone copies are not shared behind the caller's back.
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    numbers(4).iter().for_each(|number| file.write_all(&number.to_ne_bytes()).unwrap());
+    let data = TensorData::from_bytes(Bytes::from_file(file.path(), 16, 0), [4], DType::F32);
+    let primitive = NdArrayTensor::from_data(data);
+    assert_eq!(Bridge::<_, _>::route::<Tensor>(&&primitive), Route::Copied(Reason::Borrowed));
+    assert!((&primitive).share::<Tensor>().is_err());
+    assert_eq!((&primitive).convert::<Vec<f32>>().unwrap(), numbers(4));
+    assert_eq!(primitive.share::<Tensor>().unwrap().to_vec::<f32>().unwrap(), numbers(4));
     // A vector becomes its array.
     let vec = numbers(6);
     let address = vec.as_ptr();

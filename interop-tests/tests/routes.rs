@@ -1,12 +1,14 @@
 //! The tables in the README are what happens: each is made anew from real tensors and compared.
 //!
 //! `DLBRIDGE_BLESS=1 cargo test -p interop-tests --all-features --test routes` writes them into the README.
-#![cfg(all(feature = "arrow", feature = "candle", feature = "ndarray", feature = "tch"))]
+#![cfg(all(feature = "arrow", feature = "burn", feature = "candle", feature = "ndarray", feature = "tch"))]
 
 use std::path::Path;
 
 use dlbridge::arrow::arrow_array::FixedSizeListArray;
 use dlbridge::arrow::arrow_schema::DataType as ArrowType;
+use dlbridge::burn::burn_std::{DType as BurnDType, TensorData};
+use dlbridge::burn::burn_tensor::{Device as BurnDevice, Tensor as Burn};
 use dlbridge::candle::candle_core::{DType, Device as CandleDevice, Tensor as Candle};
 use dlbridge::ndarray::Owned;
 use dlbridge::ndarray::ndarray::{ArcArray2, Array2, ArrayView2, Ix2};
@@ -32,6 +34,11 @@ fn torch() -> Torch {
 
 fn arrow() -> FixedSizeListArray {
     array().share().unwrap()
+}
+
+fn burn() -> Burn<2> {
+    let elements = array().into_raw_vec_and_offset().0;
+    Burn::from_data(TensorData::new(elements, [2, 3]), &BurnDevice::flex())
 }
 
 fn foreign() -> Tensor {
@@ -86,6 +93,7 @@ macro_rules! rows {
             outcome::<_, Candle, _, _, _>($make, $foresees),
             outcome::<_, Torch, _, _, _>($make, $foresees),
             outcome::<_, ReadOnly<Torch>, _, _, _>($make, $foresees),
+            outcome::<_, Burn<2>, _, _, _>($make, $foresees),
             outcome::<_, FixedSizeListArray, _, _, _>($make, $foresees),
         ]),*]
     };
@@ -94,7 +102,7 @@ macro_rules! rows {
 #[test]
 fn routes() {
     let (kept_array, kept_torch, kept_source) = (array().into_shared(), torch(), array());
-    let kept_arrow = arrow();
+    let (kept_arrow, kept_burn) = (arrow(), burn());
     let view: ArrayView2<'_, f32> = kept_source.view();
     let rows: Vec<Vec<&str>> = rows! {
         "`ndarray::Array`, `Vec`": array, true;
@@ -105,6 +113,8 @@ fn routes() {
         "`tch::Tensor`, the only handle": torch, true;
         "`tch::Tensor`, held by others": || kept_torch.shallow_clone(), true;
         "`ReadOnly<tch::Tensor>`": || candle().share::<ReadOnly<Torch>>().unwrap(), true;
+        "`burn::Tensor`, the only handle": burn, true;
+        "`burn::Tensor`, held by others": || kept_burn.clone(), true;
         "an Arrow array of numbers or lists, the only handle": arrow, false;
         "an Arrow array, held by others or mapped": || kept_arrow.clone(), true;
         "a raw tensor from C, writable": foreign, true;
@@ -118,6 +128,7 @@ fn routes() {
         "`candle::Tensor`",
         "`tch::Tensor`",
         "`ReadOnly<tch::Tensor>`",
+        "`burn::Tensor`",
         "Arrow arrays",
     ];
     compare("routes", &markdown(&header, &rows));
@@ -136,11 +147,12 @@ fn dtypes() {
             if rust_has(*dtype) { "yes" } else { "–" }.to_owned(),
             if dtype.exchange::<DType>().is_ok() { "yes" } else { "–" }.to_owned(),
             if torch { kind } else { "–" }.to_owned(),
+            if dtype.exchange::<BurnDType>().is_ok() { "yes" } else { "–" }.to_owned(),
             if dtype.exchange::<ArrowType>().is_ok() { "yes" } else { "–" }.to_owned(),
         ]);
     }
     let rows: Vec<Vec<&str>> = rows.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
-    compare("dtypes", &markdown(&["dtype", "Rust, ndarray", "candle", "tch", "Arrow"], &rows));
+    compare("dtypes", &markdown(&["dtype", "Rust, ndarray", "candle", "tch", "burn", "Arrow"], &rows));
 }
 
 fn markdown(header: &[&str], rows: &[Vec<&str>]) -> String {

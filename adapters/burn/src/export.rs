@@ -45,6 +45,9 @@ impl Source {
         let shape = shape.map_err(overflow)?;
         let strides: Dims = layout.strides().iter().map(|stride| *stride as i64).collect();
         // Layouts are made by safe code: check, do not trust.
+        if shape.len() != strides.len() {
+            return Err(Error::LengthMismatch { expected: shape.len(), found: strides.len() });
+        }
         let elements = layout::validate(&shape, Some(&strides), standard, false)?;
         let available = bytes.len() / dtype.size();
         if let Some(extent) = layout::extent_of(&shape, Some(&strides)) {
@@ -56,13 +59,19 @@ impl Source {
         }
         let offset = layout.start_offset().saturating_mul(dtype.size()).min(bytes.len());
         let (data, is_lazy) = match bytes.read(reader) {
-            Ok(bytes) => (bytes[offset..].as_ptr(), false),
+            // Of the whole memory, because negative strides reach below the first element.
+            Ok(bytes) => (bytes.as_ptr().wrapping_add(offset), false),
             Err(AccessError::WouldCopy) => (NonNull::<u128>::dangling().as_ptr().cast_const().cast(), true),
             Err(error) => return Err(Error::Framework { framework: NAME, message: error.to_string().into() }),
         };
         let is_run = offset == 0 && layout::is_row_major(&shape, Some(&strides));
         let is_whole = is_run && elements * dtype.size() == bytes.len();
         Ok(Self { data, offset, dtype: standard, shape, strides, is_whole, is_lazy })
+    }
+
+    /// Whether elements share memory, which nobody should write then.
+    fn overlaps(&self) -> bool {
+        layout::may_overlap(&self.shape, Some(&self.strides))
     }
 
     fn describe(&self, flags: Flags) -> Result<Descriptor<'_>, Error> {
@@ -121,8 +130,8 @@ impl Export<Burn> for FlexTensor {
             Err(bytes) => bytes,
         };
         let (data, flags) = match bytes.write(Writer::new().no_copy()) {
-            Ok(writable) => (writable[source.offset..].as_mut_ptr(), Flags::empty()),
-            Err(_) => (source.data.cast_mut(), Flags::READ_ONLY),
+            Ok(writable) if !source.overlaps() => (writable.as_mut_ptr().wrapping_add(source.offset), Flags::empty()),
+            _ => (source.data.cast_mut(), Flags::READ_ONLY),
         };
         let owner = Exported { bytes: Arc::new(bytes), layout, dtype };
         // SAFETY: the owner is the only handle, and burn gave the address for writing unless the memory is shared.
@@ -153,11 +162,14 @@ fn describe<R>(
 ) -> Result<R, Error> {
     let source = Source::new(bytes, layout, dtype, Reader::new().no_copy())?;
     let is_own = is_unique && is_own(bytes);
-    let tensor = source.describe(if is_own { Flags::empty() } else { Flags::READ_ONLY })?;
+    let flags = if is_own && !source.overlaps() { Flags::empty() } else { Flags::READ_ONLY };
+    let tensor = source.describe(flags)?;
+    // As burn decides whether bytes are a vector.
+    let is_vec =
+        |align, size| is_own && source.is_whole && bytes.align() == align && bytes.capacity().is_multiple_of(size);
     let tensor = by_dtype!(
         dtype,
-        // As burn decides whether bytes are a vector.
-        T => match is_own && source.is_whole && bytes.align() == align_of::<T>() && bytes.capacity() % size_of::<T>() == 0 {
+        T => match is_vec(align_of::<T>(), size_of::<T>()) {
             true => tensor.owned_by::<Vec<T>>(),
             false => tensor.owned_by::<Exported>(),
         },

@@ -1,47 +1,83 @@
 //! Tensors of any backend, GPUs included, copied through host memory under names that say so.
 
-use burn_std::{Bytes, DType, Shape, TensorData};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use burn_std::{BoolStore, Bytes, DType, Reader, Shape, TensorData};
 use burn_tensor::kind::{Basic, Kind, TensorKind};
 use burn_tensor::{Device as BurnDevice, Tensor as BurnTensor};
-use dlbridge_core::{Descriptor, Device, Error, Flags, Interchange, Tensor, TensorRef};
+use dlbridge_core::layout::{self, Dims};
+use dlbridge_core::{DataType, Descriptor, Device, Error, Flags, Interchange, Memory, Tensor, TensorRef};
 
 use crate::NAME;
 use crate::dtype::by_dtype;
 
-/// A row-major tensor in host memory with the elements of a tensor on any backend. Waits for the device.
+/// A row-major tensor in host memory with the elements of a tensor on any backend. Waits for the device. Booleans arrive
+/// as one byte each, whatever the device keeps them in.
 ///
-/// `Copies: always`.
+/// `Copies: always`: what burn's own `to_data` copies, and nothing on top of it.
 ///
 /// # Errors
-/// Types that DLPack cannot express, [`Error::OutOfMemory`], and what burn says of the device.
+/// Types that DLPack cannot express, and what burn says of the device.
 pub fn to_host<const D: usize, K: Basic>(tensor: &BurnTensor<D, K>) -> Result<Tensor, Error> {
-    let failed = |error: String| Error::Framework { framework: NAME, message: error.into() };
-    tensor.dtype().to_dlpack()?;
-    let data = tensor.clone().try_into_data().map_err(|error| failed(format!("{error:?}")))?;
-    let shape: Vec<i64> = data.shape().iter().map(|length| *length as i64).collect();
-    let dtype = data.dtype().to_dlpack()?;
-    let tensor = Descriptor::new(data.bytes().as_ptr(), dtype, Device::CPU, Flags::READ_ONLY, &shape, None)?;
-    let (needed, available) = (tensor.nbytes(), data.bytes().len());
+    if !tensor.dtype().is_bool() {
+        tensor.dtype().to_dlpack()?;
+    }
+    let data = guarded(|| tensor.clone().try_into_data().map_err(|error| format!("{error:?}")))?;
+    let data = if data.dtype().is_bool() { data.convert_dtype(DType::Bool(BoolStore::Native)) } else { data };
+    let (bytes, shape, dtype) = data.into_parts();
+    let shape: Vec<usize> = shape.iter().copied().collect();
+    by_dtype!(
+        dtype,
+        T => match bytes.try_into_vec::<T>() {
+            Ok(vec) => Ok(Tensor::new(vec, &shape)?),
+            // Memory of another alignment, or of a device's own: kept as it is.
+            Err(bytes) => own(bytes, dtype.to_dlpack()?, &shape),
+        },
+        _ => Err(Error::Inexpressible { framework: NAME, what: "this dtype" })
+    )
+}
+
+/// A row-major tensor over bytes that nobody else has.
+fn own(bytes: Bytes, dtype: DataType, shape: &[usize]) -> Result<Tensor, Error> {
+    let lengths: Dims = shape.iter().map(|length| *length as i64).collect();
+    let needed = layout::count(&lengths)?.saturating_mul(dtype.itemsize().unwrap_or(1));
+    let read = bytes.read(Reader::new()).map_err(|error| failed(error.to_string()))?;
+    let (data, available) = (read.as_ptr(), read.len());
     if needed > available {
         return Err(Error::OutOfStorage { framework: NAME, needed, available });
     }
-    // SAFETY: as many bytes as checked above, which `data` holds until they are copied.
-    unsafe { TensorRef::from_descriptor(tensor) }.to_contiguous()
+    let flags = Flags::COPIED | Flags::READ_ONLY;
+    let memory = Memory { dtype, device: Device::CPU, flags, is_valid: false };
+    // SAFETY: as many bytes as checked above, which the bytes keep alive and in place, and which nobody writes.
+    Ok(unsafe {
+        Tensor::from_owner(bytes, memory, lengths.len(), |_, shape, strides| {
+            shape.copy_from_slice(&lengths);
+            layout::fill_row_major(shape, strides);
+            data.cast_mut()
+        })
+    })
 }
 
-/// A tensor on any device of burn's with the elements of `tensor`, of the same type.
+/// A tensor on any device of burn's with the elements of `tensor`, of the same type. Booleans arrive in the device's own
+/// store.
 ///
 /// `Copies: always`.
 ///
 /// # Errors
-/// As the imports: another rank or kind, a type that burn or the device lacks, memory that the CPU cannot read.
+/// As the imports: another rank or kind, a type that burn or the device lacks, memory that the CPU cannot read; a tensor
+/// of no axes, which burn makes on no device; a device that is not there.
 pub fn from_host<const D: usize, K: Basic + TensorKind>(
     tensor: &TensorRef<'_>,
     device: &BurnDevice,
 ) -> Result<BurnTensor<D, K>, Error> {
     check::<D, K>(tensor)?;
+    if D == 0 {
+        let what = "tensors of no axes on a device of choice: give it one axis of length 1";
+        return Err(Error::Unsupported { framework: NAME, what });
+    }
     let dtype = DType::from_dlpack(tensor.dtype())?;
-    if !device.supports_dtype(dtype) {
+    if !dtype.is_bool() && !guarded(|| Ok(device.supports_dtype(dtype)))? {
         return Err(Error::UnsupportedDType { framework: "this device of burn's", dtype: tensor.dtype() });
     }
     let shape: Shape = tensor.shape().iter().map(|length| *length as usize).collect::<Vec<_>>().into();
@@ -50,7 +86,28 @@ pub fn from_host<const D: usize, K: Basic + TensorKind>(
         T => Bytes::from_elems(tensor.to_vec::<T>()?),
         _ => return Err(Error::UnsupportedDType { framework: NAME, dtype: tensor.dtype() })
     );
-    Ok(BurnTensor::from_data(TensorData::from_bytes(bytes, shape, dtype), (device, dtype)))
+    let data = TensorData::from_bytes(bytes, shape, dtype);
+    guarded(|| {
+        Ok(match dtype.is_bool() {
+            true => BurnTensor::from_data(data, device),
+            false => BurnTensor::from_data(data, (device, dtype)),
+        })
+    })
+}
+
+/// What burn says by panicking, that a device is not there above all, as an error.
+fn guarded<T>(ask: impl FnOnce() -> Result<T, String>) -> Result<T, Error> {
+    // Nothing that `ask` has begun is used after a panic.
+    catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|panic| Err(reason(&*panic))).map_err(failed)
+}
+
+fn reason(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("the device failed").to_owned()
+}
+
+fn failed(message: String) -> Error {
+    Error::Framework { framework: NAME, message: message.into() }
 }
 
 /// Rank and kind are those of a `Tensor<D, K>`.

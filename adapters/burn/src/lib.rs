@@ -4,17 +4,21 @@
 //! |---|---|---|
 //! | `Tensor<D, K>`, `&Tensor<D, K>` on the backend flex (float, int, bool; with or without autodiff) | shared, any layout; writable if it is the only handle | shared, any layout |
 //! | `FlexTensor`, `&FlexTensor` (the backend's primitive) | as above | as above |
-//! | `Tensor<D, K>` on any other backend | [`to_host`], one copy | [`from_host`], one copy |
+//! | `Tensor<D, K>` on any other backend | [`to_host`], copied | [`from_host`], copied |
 //! | `NdArrayTensor`, `&NdArrayTensor` (feature `ndarray`; the primitive of a backend that burn has deprecated) | shared, any layout; writable if it is the only handle | shared in row-major order, else one copy |
 //! | `burn_std::DType`, `burn_tensor::Device` | exchanged | exchanged |
 //!
 //! For a tensor on the backend ndarray, take the primitive: `tensor.try_into_primitive::<NdArray>()`, and
 //! `Tensor::from_primitive::<NdArray>`. That backend has no `f16` and no `bf16`, and copies borrowed memory in most
-//! operations, views included.
+//! operations, views included; its own arrays come back as borrowed memory.
 //!
 //! All types of flex go both ways: floats (`f16` and `bf16` too), integers of both signs, booleans of one byte.
 //! `Flex32` is `float32` in memory. Quantized tensors and booleans of four bytes are errors. The type that a tensor has
 //! is the type that arrives: nothing is converted to a device's default.
+//!
+//! The only handle goes out as the vector that its memory is, so that candle and ndarray take it over. The results of
+//! some operations (`matmul`, `zeros`) are no vectors of their type, but memory aligned to 16 bytes: these are writable,
+//! and candle and ndarray copy them. Memory that burn has yet to read from a file is a copy, and is read for it.
 //!
 //! # Copy-on-write
 //! burn writes in place only to memory that one tensor alone holds. An export is a handle, so whatever burn does to the

@@ -83,8 +83,10 @@ impl AllocationController for Foreign {
     }
 
     fn property(&self) -> AllocationProperty {
-        // Whatever it is, it is not Rust's allocator's.
-        AllocationProperty::Other
+        match self.memory {
+            Memory::Foreign { .. } => AllocationProperty::Other,
+            Memory::Own(_) => AllocationProperty::Native,
+        }
     }
 
     fn capacity(&self) -> usize {

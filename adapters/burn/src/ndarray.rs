@@ -78,9 +78,19 @@ impl Export<Burn> for NdArrayTensor {
     }
 }
 
+/// A further handle to the same memory; burn's own clone copies some of what it borrows.
+fn handle(tensor: &NdArrayTensor) -> Result<NdArrayTensor, Error> {
+    let handle = tensor.clone();
+    let at = |tensor: &NdArrayTensor| by_storage!(tensor, storage => data(&storage.view()).0);
+    match at(&handle) == at(tensor) {
+        true => Ok(handle),
+        false => Err(Error::CopyRequired { framework: NAME, reason: Reason::Borrowed }),
+    }
+}
+
 impl Export<Burn> for &NdArrayTensor {
     fn export(self) -> Result<Tensor, Error> {
-        self.clone().export()
+        handle(self)?.export()
     }
 
     fn export_copy(&self) -> Result<Tensor, Error> {
@@ -88,7 +98,8 @@ impl Export<Burn> for &NdArrayTensor {
     }
 
     fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
-        NdArrayTensor::describe(self, read)
+        let copied = handle(self).err().map(|_| Reason::Borrowed);
+        NdArrayTensor::describe(self, |tensor, reason| read(tensor, reason.or(copied)))
     }
 }
 
