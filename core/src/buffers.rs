@@ -3,7 +3,7 @@
 //! | type | out | in |
 //! |---|---|---|
 //! | `Tensor` | itself | itself |
-//! | `Vec<T>`, `Box<[T]>` | shared, writable, 1-D | `Vec<T>`: shared if it was made from that vector, else one copy |
+//! | `Vec<T>`, `Box<[T]>` | shared, writable, 1-D | `Vec<T>`: shared if it was made from that vector, or by [adoption](crate::adopting), else one copy |
 //! | `Arc<[T]>`, `Arc<Vec<T>>` | shared, writable if it is the only handle, 1-D | – |
 //! | `&[T]`, `&mut [T]` | one copy (use [`TensorRef::from_slice`] to lend it) | borrowed, if contiguous |
 #![forbid(unsafe_code)]
@@ -115,7 +115,7 @@ impl<T: Element> Import<Core> for Vec<T> {
         if let Err(error) = tensor.check_dtype(T::DTYPE).and_then(|()| tensor.check_host()) {
             Route::Impossible(error)
         } else if !tensor.is_owned_by::<Self>() {
-            Route::Copied(Reason::ForeignMemory)
+            adoption::<T>(tensor)
         } else if tensor.is_row_major() {
             Route::Shared
         } else {
@@ -125,12 +125,37 @@ impl<T: Element> Import<Core> for Vec<T> {
 
     fn import(tensor: Tensor) -> Result<Self, Error> {
         Self::plan(&tensor.descriptor()).require_shared("Vec")?;
-        let reason = Reason::Strided; // A vector of which the tensor shows only a part.
-        tensor.into_vec().map_err(|_| Error::CopyRequired { framework: "Vec", reason })
+        let tensor = match tensor.into_vec() {
+            Ok(vec) => return Ok(vec),
+            Err(tensor) => tensor,
+        };
+        #[cfg(feature = "adopting")]
+        let tensor = match tensor.adopt() {
+            Ok(vec) => return Ok(vec),
+            Err(tensor) => tensor,
+        };
+        // Booleans that are none, or a vector of which the tensor shows only a part.
+        tensor.view().as_ptr::<T>()?;
+        Err(Error::CopyRequired { framework: "Vec", reason: Reason::Strided })
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
         tensor.to_vec()
+    }
+}
+
+/// How memory that is no vector becomes one.
+fn adoption<T: Element>(tensor: &Descriptor<'_>) -> Route {
+    #[cfg(feature = "adopting")]
+    let adoptable = tensor.check_adoptable::<T>();
+    #[cfg(not(feature = "adopting"))]
+    let adoptable = {
+        _ = tensor;
+        Err(Reason::ForeignMemory)
+    };
+    match adoptable {
+        Ok(()) => Route::Shared,
+        Err(reason) => Route::Copied(reason),
     }
 }
 

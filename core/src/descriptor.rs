@@ -234,6 +234,27 @@ impl<'a> Descriptor<'a> {
         }
     }
 
+    /// The memory can become a vector by adoption: row-major elements of `T` on the host, which nobody else uses, in a block
+    /// that the installed [allocator](crate::adopting) takes.
+    ///
+    /// # Errors
+    /// Why not.
+    #[cfg(feature = "adopting")]
+    pub fn check_adoptable<T: crate::Element>(&self) -> Result<(), crate::Reason> {
+        use crate::Reason;
+        if self.check_dtype(T::DTYPE).and_then(|()| self.check_host()).is_err() {
+            return Err(Reason::ForeignMemory);
+        }
+        crate::adopting::check(self.data as usize, self.nbytes(), core::mem::align_of::<T>())?;
+        if self.flags.is_read_only() {
+            Err(Reason::ReadOnly)
+        } else if !self.is_row_major() {
+            Err(Reason::Strided)
+        } else {
+            Ok(())
+        }
+    }
+
     /// The raw tensor, with explicit numbers where this has them, and `byte_offset` 0. It points into what this
     /// borrows.
     pub fn to_raw(&self) -> DLTensor {

@@ -38,6 +38,8 @@ extern crate alloc;
 extern crate std;
 
 mod abi;
+#[cfg(feature = "adopting")]
+pub mod adopting;
 mod bridge;
 mod buffers;
 mod descriptor;

@@ -79,6 +79,8 @@ pub enum Reason {
     Lazy,
     /// One side stores its elements in another form (packed bits, a dictionary, decimals).
     Encoded,
+    /// The memory is foreign, and so small that the adopting allocator leaves it alone.
+    Small,
     /// Nulls of the source are filled.
     Nulls,
     /// The columns of the source are not equally spaced in one allocation.
@@ -98,6 +100,7 @@ impl fmt::Display for Reason {
             Self::ForeignMemory => "the target only holds memory of its own allocator",
             Self::Lazy => "the source computes its elements when they are read",
             Self::Encoded => "one side stores its elements in another form",
+            Self::Small => "the memory is foreign, and too small to be adopted",
             Self::Nulls => "nulls are filled",
             Self::Scattered => "the columns are not equally spaced in one allocation",
         };

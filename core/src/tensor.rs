@@ -212,6 +212,25 @@ impl Tensor {
         }
     }
 
+    /// The elements as a vector over this very memory, if an [adopting allocator](crate::adopting) is installed. Freeing the
+    /// vector drops the tensor.
+    ///
+    /// `Copies: never`. What is written through the vector need not reach the producer.
+    ///
+    /// # Errors
+    /// The tensor itself, if [`Descriptor::check_adoptable`] refuses it, or if a boolean is neither 0 nor 1.
+    #[cfg(feature = "adopting")]
+    pub fn adopt<T: Element>(mut self) -> Result<alloc::vec::Vec<T>, Self> {
+        if self.descriptor().check_adoptable::<T>().is_err() {
+            return Err(self);
+        }
+        let len = self.descriptor().len();
+        let Ok(elements) = self.view_mut().and_then(|mut view| view.as_mut_ptr::<T>()) else { return Err(self) };
+        // SAFETY: by (2) nobody else has access while the tensor lives, which the vector keeps; the elements are contiguous,
+        // as checked, and `as_mut_ptr` has checked type, alignment and values.
+        unsafe { crate::adopting::adopt(elements, len, self) }.map_err(|rejected| rejected.value)
+    }
+
     /// The bytes of the elements as the vector of bytes that owns them, if it holds just these elements, in row-major
     /// order. Copies of types that Rust lacks and that are no larger than a byte are owned so.
     ///

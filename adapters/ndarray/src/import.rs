@@ -100,17 +100,16 @@ fn plan<A: Element, D: Dimension>(tensor: &Descriptor<'_>, is_owned: bool) -> Ro
 
 impl<A: Element, D: Dimension + 'static> Import<NdArray> for Array<A, D> {
     fn plan(tensor: &Descriptor<'_>) -> Route {
-        plan::<A, D>(tensor, tensor.is_owned_by::<Vec<A>>() || tensor.is_owned_by::<Array<A, IxDyn>>())
+        plan::<A, D>(tensor, Vec::<A>::plan(tensor) == Route::Shared || tensor.is_owned_by::<Array<A, IxDyn>>())
     }
 
     fn import(tensor: Tensor) -> Result<Self, Error> {
         Self::plan(&tensor.descriptor()).require_shared(NAME)?;
         let shape = dim::<D>(&tensor.descriptor());
-        let tensor = match tensor.into_vec::<A>() {
-            Ok(vec) => return from_vec(shape, vec),
-            Err(tensor) => tensor,
-        };
-        take(tensor)
+        match Vec::<A>::plan(&tensor.descriptor()) {
+            Route::Shared => from_vec(shape, Vec::import(tensor)?),
+            _ => take(tensor),
+        }
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {

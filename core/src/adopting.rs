@@ -1,0 +1,396 @@
+//! The adopting allocator: a global allocator that lets a `Vec` own foreign memory.
+//!
+//! Frameworks that keep their elements in a `Vec`, as candle does, cannot hold foreign memory: dropping the vector gives
+//! it to Rust's allocator. An application that installs [`Adopting`] as its global allocator has one that knows which
+//! blocks are foreign, and lets go of these by dropping their owner instead:
+//!
+//! ```
+//! use dlbridge_core::adopting::{self, Adopting};
+//! use std::alloc::System;
+//!
+//! #[global_allocator]
+//! static ALLOCATOR: Adopting<System> = Adopting::new(System);
+//!
+//! # use dlbridge_core::{Bridge, Tensor};
+//! # fn main() -> Result<(), dlbridge_core::Error> {
+//! assert!(adopting::is_installed());
+//! let tensor = Tensor::new(vec![1f32; 1 << 16].into_boxed_slice(), &[1 << 16])?; // no vector
+//! let address = tensor.data();
+//! let vec: Vec<f32> = tensor.share()?; // the same memory
+//! assert_eq!(vec.as_ptr().cast(), address);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Nothing changes for who does not install it. Blocks below [`LEAST`] bytes are never adopted: copying them is as cheap.
+//!
+//! # What it relies on
+//! - [`adopt`] is an allocation method of this allocator, and the vector that it gives is made of memory *of this
+//!   allocator*, which is what `Vec::from_raw_parts` asks for. The standard library's documentation does not foresee
+//!   allocators with further methods, nor does it rule them out.
+//! - The compiler may drop writes to memory that is about to be freed. **What is written through an adopted vector need
+//!   not reach the producer**: adopt memory to read it, or to keep it to yourself.
+//! - Every deallocation of the process passes through the allocator: for blocks below [`LEAST`] bytes it compares the
+//!   size, for larger ones it also reads a counter, and while anything is adopted an entry of a table.
+//!
+//! Do not install it in a library (the choice is the application's), and do not adopt what somebody else writes
+//! meanwhile.
+//!
+//! # Where the owner is dropped
+//! Wherever the vector is: on any thread, in destructors of thread-local values, inside another deallocation. No lock is
+//! held meanwhile, so that the owner's destructor may allocate, free, and drop adopted vectors itself. If it panics, the
+//! process aborts. An owner whose destructor must not run at such a place, because it takes a lock that the freeing thread
+//! may hold (Python's, say), is wrapped in [`Deferred`], and let go of by [`release_deferred`].
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::alloc::{GlobalAlloc, Layout};
+use core::cell::UnsafeCell;
+use core::hint;
+use core::mem::{align_of, size_of, ManuallyDrop};
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU8, AtomicUsize, Ordering};
+
+use crate::{Element, Error, Reason, Rejected};
+
+/// The smallest block that is adopted, in bytes.
+pub const LEAST: usize = 16 << 10;
+
+/// A global allocator that lets go of adopted blocks by dropping their owners, and leaves all others to `A`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Adopting<A>(A);
+
+impl<A> Adopting<A> {
+    /// Wraps the allocator that all ordinary blocks come from.
+    pub const fn new(inner: A) -> Self {
+        Self(inner)
+    }
+}
+
+// SAFETY: as `A`, but for blocks in the registry, which nobody but `adopt` has put there, and which `A` never sees: they
+// are taken out once, and let go of through their owner. Nothing here unwinds.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for Adopting<A> {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.alloc(layout) }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.alloc_zeroed(layout) }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if layout.size() >= LEAST && REGISTRY.may_have(block) {
+            if let Some(adopted) = REGISTRY.take(block, layout.size()) {
+                return release(adopted);
+            }
+        }
+        // SAFETY: the caller's promise; the block is not adopted.
+        unsafe { self.0.dealloc(block, layout) }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if layout.size() >= LEAST && REGISTRY.may_have(block) {
+            // SAFETY: the caller's promise.
+            return unsafe { self.realloc_adopted(block, layout, size) };
+        }
+        // SAFETY: the caller's promise; the block is not adopted.
+        unsafe { self.0.realloc(block, layout, size) }
+    }
+}
+
+impl<A: GlobalAlloc> Adopting<A> {
+    /// # Safety
+    /// As [`GlobalAlloc::realloc`].
+    #[cold]
+    unsafe fn realloc_adopted(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let Some(adopted) = REGISTRY.take(block, layout.size()) else {
+            // SAFETY: the caller's promise; the block is not adopted.
+            return unsafe { self.0.realloc(block, layout, size) };
+        };
+        // SAFETY: the caller promises that the size fits the alignment.
+        let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        // SAFETY: the size is not 0, by the caller's promise.
+        let moved = unsafe { self.0.alloc(new) };
+        if moved.is_null() {
+            REGISTRY.put(adopted); // A failed reallocation leaves the block as it was.
+            return moved;
+        }
+        // SAFETY: both blocks are at least as long, and the new one is nobody else's.
+        unsafe { moved.copy_from_nonoverlapping(block, layout.size().min(size)) };
+        release(adopted);
+        moved
+    }
+}
+
+/// Drops the owner of a block that has been taken out of the registry. A panic does not unwind out of an allocator.
+#[inline(never)]
+extern "C" fn release(adopted: Box<Adopted>) {
+    drop(adopted);
+}
+
+/// A block that is adopted.
+struct Adopted {
+    address: usize,
+    size: usize,
+    _owner: Box<dyn Send>,
+    /// The next one of the same bucket.
+    next: Option<Box<Adopted>>,
+}
+
+/// Which blocks are adopted: a counter and a filter that answer for almost all others, and buckets behind short locks.
+struct Registry {
+    live: AtomicUsize,
+    /// For each hash, how many adopted blocks have it: more than memory has room for do not fit, fewer do.
+    filter: [AtomicU32; Self::FILTER],
+    buckets: [Bucket; Self::BUCKETS],
+}
+
+struct Bucket {
+    is_locked: AtomicBool,
+    // Invariant: accessed by who has set `is_locked` only.
+    first: UnsafeCell<Option<Box<Adopted>>>,
+}
+
+// SAFETY: `with` gives access to one thread at a time, and `Adopted` is `Send`.
+unsafe impl Sync for Bucket {}
+
+impl Bucket {
+    /// Runs `access` alone. It neither allocates nor frees, so that no thread waits for itself.
+    fn with<R>(&self, access: impl FnOnce(&mut Option<Box<Adopted>>) -> R) -> R {
+        while self.is_locked.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            hint::spin_loop();
+        }
+        // SAFETY: the invariant; the lock is held.
+        let result = access(unsafe { &mut *self.first.get() });
+        self.is_locked.store(false, Ordering::Release);
+        result
+    }
+}
+
+static REGISTRY: Registry = Registry {
+    live: AtomicUsize::new(0),
+    filter: [const { AtomicU32::new(0) }; Registry::FILTER],
+    buckets: [const { Bucket { is_locked: AtomicBool::new(false), first: UnsafeCell::new(None) } }; Registry::BUCKETS],
+};
+
+impl Registry {
+    const FILTER: usize = 8192;
+    const BUCKETS: usize = 256;
+
+    /// A number that depends on all of the address but its lowest bits, which say nothing.
+    #[inline]
+    fn hash(address: usize) -> usize {
+        ((address as u64 >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
+    }
+
+    /// `false` if the block is certainly not adopted. Who frees an adopted block has got it from who adopted it, so that
+    /// the entry is visible.
+    #[inline]
+    fn may_have(&self, block: *mut u8) -> bool {
+        self.live.load(Ordering::Relaxed) != 0
+            && self.filter[Self::hash(block as usize) % Self::FILTER].load(Ordering::Relaxed) != 0
+    }
+
+    fn put(&self, mut adopted: Box<Adopted>) {
+        let hash = Self::hash(adopted.address);
+        self.live.fetch_add(1, Ordering::Relaxed);
+        self.filter[hash % Self::FILTER].fetch_add(1, Ordering::Relaxed);
+        self.buckets[hash % Self::BUCKETS].with(|first| {
+            adopted.next = first.take();
+            *first = Some(adopted);
+        });
+    }
+
+    #[cold]
+    fn take(&self, block: *mut u8, size: usize) -> Option<Box<Adopted>> {
+        let (address, hash) = (block as usize, Self::hash(block as usize));
+        let taken = self.buckets[hash % Self::BUCKETS].with(|first| {
+            let mut link = first;
+            while link.as_ref().is_some_and(|adopted| (adopted.address, adopted.size) != (address, size)) {
+                link = &mut link.as_mut()?.next;
+            }
+            let mut taken = link.take()?;
+            *link = taken.next.take();
+            Some(taken)
+        })?;
+        self.filter[hash % Self::FILTER].fetch_sub(1, Ordering::Relaxed);
+        self.live.fetch_sub(1, Ordering::Relaxed);
+        Some(taken)
+    }
+}
+
+/// Whether an [`Adopting`] is the global allocator of this process. Found out once.
+pub fn is_installed() -> bool {
+    const UNKNOWN: u8 = 0;
+    const NO: u8 = 1;
+    const YES: u8 = 2;
+    static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+    match STATE.load(Ordering::Relaxed) {
+        UNKNOWN => {
+            let is_installed = probe();
+            STATE.store(if is_installed { YES } else { NO }, Ordering::Relaxed);
+            is_installed
+        }
+        state => state == YES,
+    }
+}
+
+/// Registers an ordinary block as adopted, frees it, and sees whether the owner is dropped.
+fn probe() -> bool {
+    struct Seen(*const AtomicBool);
+    // SAFETY: the flag outlives the probe, and is atomic.
+    unsafe impl Send for Seen {}
+    impl Drop for Seen {
+        fn drop(&mut self) {
+            // SAFETY: as above.
+            unsafe { &*self.0 }.store(true, Ordering::Relaxed);
+        }
+    }
+    let seen = AtomicBool::new(false);
+    let Ok(layout) = Layout::from_size_align(LEAST, align_of::<u128>()) else { return false };
+    // SAFETY: the size is not 0.
+    let block = hint::black_box(unsafe { alloc::alloc::alloc(layout) });
+    if block.is_null() {
+        return false;
+    }
+    let owner = Box::new(Seen(&seen));
+    REGISTRY.put(Box::new(Adopted { address: block as usize, size: LEAST, _owner: owner, next: None }));
+    // SAFETY: allocated above, and not used afterwards unless it has not been freed.
+    unsafe { alloc::alloc::dealloc(hint::black_box(block), layout) };
+    if seen.load(Ordering::Relaxed) {
+        // The hook has dropped the owner and left the block: free it as what it is.
+        // SAFETY: as above.
+        unsafe { alloc::alloc::dealloc(block, layout) };
+        return true;
+    }
+    // There is no hook, so that nobody else has looked at the entry.
+    drop(REGISTRY.take(block, LEAST));
+    false
+}
+
+/// A block of `size` bytes at this address can be adopted as elements of this alignment: the allocator is installed, the
+/// block large enough and aligned.
+///
+/// # Errors
+/// Why not: [`Reason::ForeignMemory`] if no [`Adopting`] is installed, [`Reason::Misaligned`], [`Reason::Small`].
+pub fn check(address: usize, size: usize, align: usize) -> Result<(), Reason> {
+    if !is_installed() {
+        Err(Reason::ForeignMemory)
+    } else if address % align != 0 {
+        Err(Reason::Misaligned { align })
+    } else if size < LEAST {
+        Err(Reason::Small)
+    } else {
+        Ok(())
+    }
+}
+
+/// A vector over foreign elements. When the vector, or whatever becomes of it, is freed, `owner` is dropped.
+///
+/// `Copies: never`.
+///
+/// # Safety
+/// 1. `elements` points to `len` initialised, valid elements, in one allocation of at most `isize::MAX` bytes, which stay
+///    where they are until `owner` is dropped.
+/// 2. Until then they may be written, and nobody else reads or writes them; or nobody writes through the vector, and
+///    nobody else writes them.
+///
+/// # Errors
+/// [`Error::NullData`], and [`Error::CopyRequired`] with the reason: no [`Adopting`] is installed, or the block is too
+/// small or not aligned. The owner comes back.
+pub unsafe fn adopt<T: Element, O: Send + 'static>(
+    elements: *mut T,
+    len: usize,
+    owner: O,
+) -> Result<Vec<T>, Rejected<O>> {
+    let size = len.saturating_mul(size_of::<T>());
+    let error = match check(elements as usize, size, align_of::<T>()) {
+        _ if elements.is_null() => Error::NullData { elements: len },
+        Err(reason) => Error::CopyRequired { framework: "the adopting allocator", reason },
+        Ok(()) => {
+            REGISTRY.put(Box::new(Adopted { address: elements as usize, size, _owner: Box::new(owner), next: None }));
+            // SAFETY: the block is one of the global allocator's now, of just this size and alignment, by promise (1)
+            // with initialised elements.
+            return Ok(unsafe { Vec::from_raw_parts(elements, len, len) });
+        }
+    };
+    Err(Rejected { value: owner, error })
+}
+
+/// An owner that is not dropped where it goes, but put aside until [`release_deferred`] is called.
+pub struct Deferred<O: Send + 'static>(ManuallyDrop<Box<Waiting<O>>>);
+
+// SAFETY: the box is the owner's, and the links are used by the queue only.
+unsafe impl<O: Send + 'static> Send for Deferred<O> {}
+
+/// An owner in the queue, whose place was allocated when it was wrapped, so that dropping it allocates nothing.
+#[repr(C)]
+struct Waiting<O: ?Sized> {
+    next: *mut Head,
+    drop: unsafe fn(*mut Head),
+    owner: O,
+}
+
+/// What every [`Waiting`] begins with.
+type Head = Waiting<()>;
+
+static DEFERRED: AtomicPtr<Head> = AtomicPtr::new(ptr::null_mut());
+
+impl<O: Send + 'static> Deferred<O> {
+    /// Wraps an owner.
+    pub fn new(owner: O) -> Self {
+        /// # Safety
+        /// `waiting` was leaked as a box of a `Waiting<O>`, and is not used afterwards.
+        unsafe fn delete<O>(waiting: *mut Head) {
+            // SAFETY: the caller's promise.
+            drop(unsafe { Box::from_raw(waiting.cast::<Waiting<O>>()) });
+        }
+        Self(ManuallyDrop::new(Box::new(Waiting { next: ptr::null_mut(), drop: delete::<O>, owner })))
+    }
+
+    /// The owner itself.
+    pub fn into_inner(mut self) -> O {
+        // SAFETY: `self` is forgotten below, so that the box is taken once.
+        let waiting = unsafe { ManuallyDrop::take(&mut self.0) };
+        core::mem::forget(self);
+        waiting.owner
+    }
+}
+
+impl<O: Send + 'static> Drop for Deferred<O> {
+    fn drop(&mut self) {
+        // SAFETY: taken once, as this runs once.
+        let waiting = Box::into_raw(unsafe { ManuallyDrop::take(&mut self.0) }).cast::<Head>();
+        let mut first = DEFERRED.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: just leaked, and nobody else's until it is in the queue.
+            unsafe { (*waiting).next = first };
+            match DEFERRED.compare_exchange_weak(first, waiting, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(found) => first = found,
+            }
+        }
+    }
+}
+
+/// Drops all owners that wait, on this thread, and says how many there were. The application calls it where their
+/// destructors may run.
+pub fn release_deferred() -> usize {
+    // All of them at once, so that no other thread takes one from the middle.
+    let mut first = DEFERRED.swap(ptr::null_mut(), Ordering::Acquire);
+    let mut count = 0;
+    while !first.is_null() {
+        // SAFETY: leaked by `Deferred::drop`, and taken out of the queue by this thread.
+        let (next, drop) = unsafe { ((*first).next, (*first).drop) };
+        // SAFETY: as above; the function is the one for its type.
+        unsafe { drop(first) };
+        (first, count) = (next, count + 1);
+    }
+    count
+}

@@ -1,0 +1,205 @@
+//! The adopting allocator, installed.
+#![cfg(feature = "adopting")]
+
+use std::alloc::System;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::thread;
+
+use dlbridge_core::adopting::{self, adopt, release_deferred, Adopting, Deferred, LEAST};
+use dlbridge_core::{Bridge, CopyPolicy, Error, Reason, Route, Tensor};
+
+#[global_allocator]
+static ALLOCATOR: Adopting<System> = Adopting::new(System);
+
+/// Foreign memory: a boxed slice that counts when it is let go of.
+struct Owner(Box<[f32]>, Arc<AtomicUsize>);
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.1.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn adopted(len: usize, released: &Arc<AtomicUsize>) -> (Vec<f32>, *const f32) {
+    let mut owner = Owner((0..len).map(|n| n as f32).collect(), released.clone());
+    let elements = owner.0.as_mut_ptr();
+    // SAFETY: the owner's own elements, which nobody else has.
+    let vec = unsafe { adopt(elements, len, owner) };
+    (vec.map_err(|rejected| rejected.error).unwrap(), elements)
+}
+
+#[test]
+fn a_vector_owns_foreign_memory_and_lets_go_of_it_once() {
+    assert!(adopting::is_installed());
+    let released = Arc::default();
+    let (vec, address) = adopted(LEAST, &released);
+    assert_eq!((vec.as_ptr(), vec.len(), vec.capacity(), vec[LEAST - 1]), (address, LEAST, LEAST, (LEAST - 1) as f32));
+    let boxed = vec.into_boxed_slice();
+    assert_eq!((boxed.as_ptr(), released.load(Ordering::SeqCst)), (address, 0));
+    drop(boxed);
+    assert_eq!(released.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn growing_and_shrinking_move_the_elements_and_let_go() {
+    let released = Arc::default();
+    let (mut vec, address) = adopted(LEAST, &released);
+    vec.push(7.);
+    assert_ne!(vec.as_ptr(), address);
+    assert_eq!((vec[5], vec[LEAST], released.load(Ordering::SeqCst)), (5., 7., 1));
+    let (mut vec, _) = adopted(LEAST, &released);
+    vec.truncate(10);
+    vec.shrink_to_fit();
+    assert_eq!((&vec[..], released.load(Ordering::SeqCst)), (&[0., 1., 2., 3., 4., 5., 6., 7., 8., 9.][..], 2));
+}
+
+#[test]
+fn what_cannot_be_adopted_comes_back() {
+    let released: Arc<AtomicUsize> = Arc::default();
+    let mut owner = Owner(vec![0.; LEAST].into(), released.clone());
+    let elements = owner.0.as_mut_ptr();
+    for (elements, len, reason) in [
+        (elements, LEAST / 4 - 1, Some(Reason::Small)),
+        (elements.cast::<u8>().wrapping_add(1).cast(), LEAST - 1, Some(Reason::Misaligned { align: 4 })),
+        (std::ptr::null_mut(), LEAST, None),
+    ] {
+        // SAFETY: refused, whatever it points to.
+        let rejected = unsafe { adopt(elements, len, owner) }.unwrap_err();
+        match reason {
+            Some(reason) => {
+                assert!(matches!(rejected.error, Error::CopyRequired { reason: found, .. } if found == reason))
+            }
+            None => assert_eq!(rejected.error, Error::NullData { elements: LEAST }),
+        }
+        owner = rejected.value;
+        assert_eq!(released.load(Ordering::SeqCst), 0);
+    }
+}
+
+#[test]
+fn memory_is_adopted_again_and_twice_at_a_time() {
+    let released = Arc::default();
+    let memory: Arc<[f32]> = (0..LEAST).map(|n| n as f32).collect::<Vec<_>>().into();
+    struct Handle(#[allow(dead_code)] Arc<[f32]>, Arc<AtomicUsize>);
+    impl Drop for Handle {
+        fn drop(&mut self) {
+            self.1.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let again = || {
+        let elements = memory.as_ptr().cast_mut();
+        // SAFETY: nobody writes the elements, through the vector or otherwise.
+        unsafe { adopt(elements, LEAST, Handle(memory.clone(), Arc::clone(&released))) }.map_err(|it| it.error).unwrap()
+    };
+    for round in 0..3 {
+        let (one, other) = (again(), again());
+        drop(one);
+        assert_eq!((other[3], released.load(Ordering::SeqCst)), (3., 2 * round + 1));
+        drop(other);
+    }
+    assert_eq!((Arc::strong_count(&memory), released.load(Ordering::SeqCst)), (1, 6));
+}
+
+#[test]
+fn owners_may_use_the_allocator_and_drop_adopted_vectors() {
+    let released: Arc<AtomicUsize> = Arc::default();
+    struct Nested(Vec<f32>, #[allow(dead_code)] Owner);
+    impl Drop for Nested {
+        fn drop(&mut self) {
+            let copy = self.0.clone();
+            assert_eq!(copy.len(), LEAST);
+        }
+    }
+    let (inner, _) = adopted(LEAST, &released);
+    let mut outer = Owner(vec![1.; LEAST].into(), released.clone());
+    let elements = outer.0.as_mut_ptr();
+    // SAFETY: the owner's own elements, which nobody else has.
+    let vec = unsafe { adopt(elements, LEAST, Nested(inner, outer)) }.map_err(|it| it.error).unwrap();
+    drop(vec);
+    assert_eq!(released.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn vectors_are_dropped_on_other_threads_and_by_their_thread_locals() {
+    thread_local! { static KEPT: std::cell::RefCell<Vec<Vec<f32>>> = const { std::cell::RefCell::new(Vec::new()) } }
+    let released: Arc<AtomicUsize> = Arc::default();
+    let (one, _) = adopted(LEAST, &released);
+    let (other, _) = adopted(LEAST, &released);
+    thread::spawn(move || {
+        KEPT.with_borrow_mut(|kept| kept.push(one));
+        drop(other);
+    })
+    .join()
+    .unwrap();
+    assert_eq!(released.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn thousands_of_vectors_on_several_threads() {
+    let released: Arc<AtomicUsize> = Arc::default();
+    let (sender, receiver) = std::sync::mpsc::channel::<Vec<f32>>();
+    let receiver = Arc::new(std::sync::Mutex::new(receiver));
+    let droppers: Vec<_> = (0..2)
+        .map(|_| {
+            let receiver = receiver.clone();
+            thread::spawn(move || loop {
+                let next = receiver.lock().unwrap().recv();
+                match next {
+                    Ok(mut vec) if vec.len() % 3 == 0 => vec.push(0.),
+                    Ok(vec) => assert_eq!(vec[1], 1.),
+                    Err(_) => return,
+                }
+            })
+        })
+        .collect();
+    let adopters: Vec<_> = (0..2)
+        .map(|thread| {
+            let (released, sender) = (released.clone(), sender.clone());
+            thread::spawn(move || {
+                for n in 0..1000 {
+                    sender.send(adopted(LEAST / 4 + (n * 7 + thread) % 50, &released).0).unwrap();
+                    // Ordinary blocks of the same sizes in between.
+                    drop(vec![0f32; LEAST / 4 + n % 50]);
+                }
+            })
+        })
+        .collect();
+    drop(sender);
+    adopters.into_iter().chain(droppers).for_each(|thread| thread.join().unwrap());
+    assert_eq!(released.load(Ordering::SeqCst), 2000);
+}
+
+#[test]
+fn deferred_owners_wait_until_they_are_asked_for() {
+    let released: Arc<AtomicUsize> = Arc::default();
+    let mut owner = Owner((0..LEAST).map(|n| n as f32).collect(), released.clone());
+    let elements = owner.0.as_mut_ptr();
+    // SAFETY: the owner's own elements, which nobody else has.
+    let vec = unsafe { adopt(elements, LEAST, Deferred::new(owner)) }.map_err(|it| it.error).unwrap();
+    drop(vec);
+    assert_eq!(released.load(Ordering::SeqCst), 0);
+    assert!(release_deferred() >= 1);
+    assert_eq!(released.load(Ordering::SeqCst), 1);
+    let kept = Deferred::new(Owner(Box::new([]), released.clone())).into_inner();
+    assert_eq!(released.load(Ordering::SeqCst), 1);
+    drop(kept);
+}
+
+#[test]
+fn tensors_become_vectors_without_a_copy() {
+    let elements: Box<[f32]> = (0..LEAST).map(|n| n as f32).collect();
+    let tensor = Tensor::new(elements, &[2, LEAST / 2]).unwrap();
+    let address = tensor.data();
+    assert_eq!(tensor.route::<Vec<f32>>(), Route::Shared);
+    let vec: Vec<f32> = tensor.share().unwrap();
+    assert_eq!((vec.as_ptr().cast(), vec[LEAST - 1]), (address, (LEAST - 1) as f32));
+
+    let small = Tensor::new(vec![0f32; 4].into_boxed_slice(), &[4]).unwrap();
+    assert_eq!(small.route::<Vec<f32>>(), Route::Copied(Reason::Small));
+    assert_eq!(small.convert::<Vec<f32>>().unwrap(), [0.; 4]);
+    let read_only = Tensor::new(vec.into_boxed_slice(), &[LEAST]).unwrap().into_read_only();
+    assert_eq!(read_only.route::<Vec<f32>>(), Route::Copied(Reason::ReadOnly));
+    let copied = read_only.convert_with::<Vec<f32>>(CopyPolicy::IfNeeded).unwrap();
+    assert_eq!(copied.copied, Some(Reason::ReadOnly));
+}
