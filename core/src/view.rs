@@ -1,6 +1,7 @@
 //! Borrowed tensors: reading them ([`TensorRef`]) and writing them ([`TensorMut`]).
 
 use alloc::vec::Vec;
+use core::mem::MaybeUninit;
 use core::ops::Deref;
 use core::{mem, ptr, slice};
 
@@ -205,15 +206,29 @@ impl<'a> TensorRef<'a> {
     /// # Errors
     /// As [`TensorRef::to_vec`]; [`Error::LengthMismatch`] if `target` has another number of elements.
     pub fn copy_to_slice<T: Element>(&self, target: &mut [T]) -> Result<(), Error> {
+        let target: *mut [T] = target;
+        // SAFETY: initialised elements are possibly uninitialised ones, and only valid ones are written.
+        self.copy_to_uninit(unsafe { &mut *(target as *mut [MaybeUninit<T>]) })?;
+        Ok(())
+    }
+
+    /// The elements written to memory that is not initialised yet, in row-major order.
+    ///
+    /// `Copies: always`, once.
+    ///
+    /// # Errors
+    /// As [`TensorRef::copy_to_slice`].
+    pub fn copy_to_uninit<'t, T: Element>(&self, target: &'t mut [MaybeUninit<T>]) -> Result<&'t mut [T], Error> {
         if target.len() != self.len() {
             return Err(Error::LengthMismatch { expected: self.len(), found: target.len() });
         }
         self.check_dtype(T::DTYPE)?;
         self.check_host()?;
         self.check_values()?;
-        // SAFETY: `target` has room for all elements; they are of its type, and valid.
+        // SAFETY: `target` has room for all elements.
         unsafe { crate::relayout::copy(self, target.as_mut_ptr().cast()) };
-        Ok(())
+        // SAFETY: all of them are written, they are of its type, and valid.
+        Ok(unsafe { slice::from_raw_parts_mut(target.as_mut_ptr().cast(), target.len()) })
     }
 
     /// A new row-major tensor with the same elements, of any type, marked as copied.

@@ -54,6 +54,41 @@ fn a1_negative_strides_are_read_and_written() {
 }
 
 #[test]
+fn memory_is_lent_to_candle_for_a_closure() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    for (shape, strides) in [([2, 3], [3, 1]), ([3, 2], [1, 3]), ([2, 2], [3, 1]), ([2, 3], [0, 1])] {
+        let (tensor, calls) = strided(&shape, &strides, 6);
+        let expected: Vec<f32> = tensor.view().elements().unwrap().collect();
+        let mut escaped = None;
+        // SAFETY: nothing is written, nor is any lock held.
+        let read = unsafe {
+            dlbridge::candle::lend(&tensor, |candle| {
+                escaped = Some(candle.clone());
+                candle.flatten_all().unwrap().to_vec1::<f32>().unwrap()
+            })
+        };
+        assert_eq!(read, Ok(expected.clone()));
+        // What escapes is memory of its own.
+        let escaped = escaped.unwrap().flatten_all().unwrap().to_vec1::<f32>().unwrap();
+        assert_eq!(escaped, vec![0.; expected.len()]);
+        assert_eq!(tensor.to_vec::<f32>().unwrap(), expected);
+        // SAFETY: as above.
+        let panicked =
+            catch_unwind(AssertUnwindSafe(|| unsafe { dlbridge::candle::lend(&tensor, |_| panic!("inside")) }));
+        assert!(panicked.map(|result: Result<(), Error>| result).is_err());
+        assert_eq!((tensor.to_vec::<f32>().unwrap(), calls.count()), (expected, 0));
+        drop(tensor);
+        assert_eq!(calls.count(), 1);
+    }
+    let (backwards, _) = strided(&[1], &[1], 1);
+    // SAFETY: as above.
+    assert_eq!(unsafe { dlbridge::candle::lend(&backwards, |candle| candle.elem_count()) }, Ok(1));
+    let bools = import(Producer::new(DataType::BOOL, &[1], &[1]), Abi::Versioned).unwrap();
+    // SAFETY: as above.
+    assert!(unsafe { dlbridge::candle::lend(&bools, |_| ()) }.is_err());
+}
+
+#[test]
 fn a6_a8_a12_strides_give_the_same_logical_values() {
     let (tensor, _) = strided(&[3, 2], &[1, 3], 6);
     assert_eq!(tensor.view().get::<f32>(&[1, 0]), Ok(1.));

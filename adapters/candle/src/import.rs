@@ -2,12 +2,12 @@
 
 use candle_core::op::BackpropOp;
 use candle_core::{CpuStorage, DType, Device as CandleDevice, Storage, Tensor as CandleTensor, WithDType};
-use dlbridge_core::{Descriptor, Error, Import, Interchange, Reason, Route, Tensor, TensorRef};
+use dlbridge_core::{Descriptor, Element, Error, Import, Interchange, Reason, Route, Tensor, TensorRef};
 
 use float8::F8E4M3;
 
 use crate::export::Exported;
-use crate::{Candle, NAME};
+use crate::{Candle, NAME, adopt};
 
 /// Calls `$body` with `$T` bound to the Rust type of a candle dtype, or `$raw` for those kept as bytes.
 macro_rules! by_dtype {
@@ -54,6 +54,8 @@ macro_rules! by_dtype {
     };
 }
 
+pub(crate) use by_dtype;
+
 impl Import<Candle> for CandleTensor {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         let dtype = match check(tensor) {
@@ -64,10 +66,13 @@ impl Import<Candle> for CandleTensor {
             return Route::Shared;
         }
         let is_vec = by_dtype!(dtype, T => tensor.is_owned_by::<Vec<T>>(), _raw => tensor.is_owned_by::<Vec<u8>>());
-        match is_vec {
-            true if tensor.is_row_major() => Route::Shared,
-            true => Route::Copied(Reason::Strided),
-            false => Route::Copied(Reason::ForeignMemory),
+        if is_vec && tensor.is_row_major() {
+            return Route::Shared;
+        }
+        match adopt::check(tensor, dtype) {
+            Ok(()) => Route::Shared,
+            Err(_) if is_vec => Route::Copied(Reason::Strided),
+            Err(reason) => Route::Copied(reason),
         }
     }
 
@@ -78,20 +83,29 @@ impl Import<Candle> for CandleTensor {
             Ok(exported) => return Ok(exported.tensor),
             Err(tensor) => tensor,
         };
-        // What is left otherwise is a tensor that shows only a part of the vector that owns it.
-        let part = || Error::CopyRequired { framework: NAME, reason: Reason::Strided };
-        by_dtype!(
+        let tensor = by_dtype!(
             dtype,
-            T => tensor.into_vec::<T>().map_err(|_| part()).and_then(|vec| from_vec(vec, shape)),
-            raw => tensor.into_bytes().map_err(|_| part()).and_then(|bytes| from_bytes(raw, bytes, shape))
-        )
+            T => match tensor.into_vec::<T>() {
+                Ok(vec) => return from_vec(vec, shape),
+                Err(tensor) => tensor,
+            },
+            raw => match tensor.into_bytes() {
+                Ok(bytes) => return from_bytes(raw, bytes, shape),
+                Err(tensor) => tensor,
+            }
+        );
+        match adopt::check(&tensor.descriptor(), dtype) {
+            Ok(()) => adopt::import(tensor, dtype),
+            // A tensor that shows only a part of the vector that owns it.
+            Err(_) => Err(Error::CopyRequired { framework: NAME, reason: Reason::Strided }),
+        }
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
         let shape = dims(tensor);
         by_dtype!(
             check(tensor)?,
-            T => from_vec(tensor.to_vec::<T>()?, shape),
+            T => from_vec(copy::<T>(tensor)?, shape),
             raw => from_bytes(raw, tensor.to_bytes()?, shape)
         )
     }
@@ -113,8 +127,41 @@ fn dims(tensor: &Descriptor<'_>) -> Vec<usize> {
 }
 
 fn from_vec<T: WithDType>(vec: Vec<T>, shape: Vec<usize>) -> Result<CandleTensor, Error> {
-    CandleTensor::from_vec(vec, shape, &CandleDevice::Cpu)
-        .map_err(|error| Error::Framework { framework: NAME, message: error.to_string().into() })
+    CandleTensor::from_vec(vec, shape, &CandleDevice::Cpu).map_err(failed)
+}
+
+pub(crate) fn failed(error: candle_core::Error) -> Error {
+    Error::Framework { framework: NAME, message: error.to_string().into() }
+}
+
+/// The elements in a vector, whose pages are huge ones if it is large and the system has them: most of the time of a large
+/// copy goes into getting pages.
+fn copy<T: Element>(tensor: &TensorRef<'_>) -> Result<Vec<T>, Error> {
+    let len = tensor.len();
+    let mut elements: Vec<T> = Vec::new();
+    elements.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes: tensor.nbytes() })?;
+    let target = &mut elements.spare_capacity_mut()[..len];
+    #[cfg(target_os = "linux")]
+    advise_huge_pages(target);
+    tensor.copy_to_uninit(target)?;
+    // SAFETY: all of them are written.
+    unsafe { elements.set_len(len) };
+    Ok(elements)
+}
+
+#[cfg(target_os = "linux")]
+fn advise_huge_pages<T>(memory: &mut [T]) {
+    const PAGE: usize = 4 << 10;
+    const LEAST: usize = 4 << 20;
+    let bytes = size_of_val(memory);
+    let first = memory.as_mut_ptr().cast::<u8>();
+    let skipped = (first as usize).next_multiple_of(PAGE) - first as usize;
+    if bytes >= LEAST {
+        let (start, len) = (first.wrapping_add(skipped), (bytes - skipped) / PAGE * PAGE);
+        // SAFETY: whole pages within memory of our own, whose contents the advice does not change. That it is not heeded
+        // does not matter.
+        unsafe { libc::madvise(start.cast(), len, libc::MADV_HUGEPAGE) };
+    }
 }
 
 /// A tensor of a dtype that candle keeps as bytes.

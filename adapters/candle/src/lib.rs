@@ -2,7 +2,7 @@
 //!
 //! | type | out | in |
 //! |---|---|---|
-//! | `candle_core::Tensor`, `&Tensor` | shared, read-only, any layout | shared if it was made from a candle tensor or owns a whole `Vec` (an ndarray `Array`, a fresh copy) in row-major order, else one copy |
+//! | `candle_core::Tensor`, `&Tensor` | shared, read-only, any layout | shared if it was made from a candle tensor, owns a whole `Vec` (an ndarray `Array`, a fresh copy) in row-major order, or is [adopted](#adoption), else one copy |
 //! | `candle_core::DType`, `Device` | exchanged | exchanged |
 //!
 //! All CPU dtypes go both ways, the sub-byte ones packed. candle has no bool, i8, u16 or u64: these are errors, never
@@ -13,6 +13,14 @@
 //! the storage's read lock until it is dropped, on whatever thread: candle's own reading goes on, and **writes wait**.
 //! A thread that writes in place to a tensor whose export it still holds waits forever; and while a writer waits, so do
 //! `share`, `convert` and `route` of the same storage. [`export_unguarded`] shares without the lock, for callers who rule out writes themselves.
+//!
+//! # Adoption
+//! candle's storage is a `Vec`, which foreign memory is not. Where the application has installed the [adopting
+//! allocator](dlbridge_core::adopting), memory of 16 KiB or more becomes one all the same: any layout without negative
+//! strides (Fortran order, pitched, stepped, broadcast) of a type that Rust has. Read-only memory, a mapped file or an Arrow
+//! column, comes in **sealed**: candle reads it as ever, and an operation that would write in place waits forever instead
+//! of writing. Everything else is one copy, onto huge pages where the system has them. `route` tells which it will be.
+//! Without the allocator, [`lend`] gives candle foreign memory for the length of a closure; it is `unsafe`.
 //!
 //! ```
 //! use candle_core::{Device, Tensor};
@@ -27,11 +35,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod adopt;
 mod dtype;
 mod export;
 mod import;
+mod scoped;
 
 pub use export::export_unguarded;
+pub use scoped::lend;
 
 /// The framework, at the version that this adapter is built for.
 pub use candle_core;

@@ -1,0 +1,218 @@
+//! Foreign memory in candle without a copy, where the adopting allocator is installed.
+#![cfg(all(feature = "arrow", feature = "candle", feature = "ndarray"))]
+
+use std::alloc::System;
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use dlbridge::adopting::{self, Adopting, LEAST};
+use dlbridge::arrow::arrow_array::Float32Array;
+use dlbridge::arrow::{Batches, Column, Select};
+use dlbridge::candle::candle_core::{CpuStorage, Storage, Tensor as Candle};
+use dlbridge::ndarray::ndarray::{Array2, ArrayView2};
+use dlbridge::{Bridge, CopyPolicy, DataType, Error, Lend, Reason, Route, Tensor};
+use interop_tests::raw::{ABIS, Abi, Calls, Producer};
+
+#[global_allocator]
+static ALLOCATOR: Adopting<System> = Adopting::new(System);
+
+const LEN: usize = LEAST;
+
+fn numbers(len: usize) -> Vec<f32> {
+    (0..len).map(|n| n as f32).collect()
+}
+
+/// A tensor from C over numbers from 0 on, where they begin, and the deleter's counter.
+fn foreign(shape: &[i64], strides: &[i64], len: usize, flags: u64) -> (Tensor, *const u8, Calls) {
+    let producer = Producer::f32(shape, &numbers(len)).strides(strides).flags(flags);
+    let (data, calls) = (producer.first(), producer.calls());
+    // SAFETY: a well-formed producer over its own memory, which nobody else uses.
+    (unsafe { producer.import(Abi::Versioned) }.unwrap(), data, calls)
+}
+
+/// Where candle has the first element: through its own storage.
+fn data(tensor: &Candle) -> *const u8 {
+    let (storage, layout) = tensor.storage_and_layout();
+    let Storage::Cpu(CpuStorage::F32(elements)) = &*storage else { unreachable!("floats on the CPU") };
+    elements[layout.start_offset()..].as_ptr().cast()
+}
+
+#[test]
+fn any_layout_without_negative_strides_is_adopted() {
+    assert!(adopting::is_installed());
+    let rows = LEN as i64 / 64;
+    for (name, shape, strides, len) in [
+        ("row-major", vec![rows, 64], vec![64, 1], LEN),
+        ("Fortran order", vec![64, rows], vec![1, 64], LEN),
+        ("permuted", vec![4, rows, 16], vec![16, 64, 1], LEN),
+        ("pitched", vec![rows, 50], vec![64, 1], LEN),
+        ("every second", vec![rows, 32], vec![64, 2], LEN),
+        ("pitched, turned around", vec![50, rows], vec![1, 64], LEN),
+        ("broadcast", vec![3, rows, 64], vec![0, 64, 1], LEN),
+        ("broadcast last", vec![rows * 64, 5], vec![1, 0], LEN),
+        ("axes of length 1", vec![1, rows, 1, 64], vec![7, 64, i64::MAX, 1], LEN),
+        ("a window that moves by one", vec![rows * 64 - 9, 10], vec![1, 1], LEN),
+        ("steps on all axes", vec![8, rows / 16, 10], vec![8 * rows, 128, 3], LEN),
+    ] {
+        let (tensor, address, calls) = foreign(&shape, &strides, len, 0);
+        let expected: Vec<f32> = tensor.view().elements().unwrap().collect();
+        assert_eq!(tensor.route::<Candle>(), Route::Shared, "{name}");
+        let candle: Candle = tensor.share().unwrap();
+        assert_eq!((data(&candle), candle.dims().len()), (address, shape.len()), "{name}");
+        assert_eq!(candle.flatten_all().unwrap().to_vec1::<f32>().unwrap(), expected, "{name}");
+        // The last of all clones and views lets go of the memory.
+        let view = candle.narrow(0, 0, 1).unwrap();
+        let clone = candle.clone();
+        drop(candle);
+        drop(clone);
+        assert_eq!(calls.count(), 0, "{name}");
+        assert_eq!(view.flatten_all().unwrap().to_vec1::<f32>().unwrap()[0], expected[0], "{name}");
+        drop(view);
+        assert_eq!(calls.count(), 1, "{name}");
+    }
+}
+
+#[test]
+fn what_is_not_adopted_is_copied_and_says_why() {
+    let backwards = Producer::f32(&[LEN as i64], &numbers(LEN)).strides(&[-1]);
+    let backwards = backwards.with(|it| it.tensor.byte_offset = 4 * (LEN as u64 - 1));
+    let misaligned = Producer::f32(&[LEN as i64 - 1], &numbers(LEN)).with(|it| it.tensor.byte_offset = 2);
+    let small = Producer::f32(&[16], &numbers(16));
+    for (producer, reason) in
+        [(backwards, Reason::NegativeStrides), (misaligned, Reason::Misaligned { align: 4 }), (small, Reason::Small)]
+    {
+        let (address, calls) = (producer.first(), producer.calls());
+        // SAFETY: a well-formed producer over its own memory, which nobody else uses.
+        let tensor = unsafe { producer.import(Abi::Versioned) }.unwrap();
+        let bytes = tensor.view().to_bytes().unwrap();
+        assert_eq!(tensor.route::<Candle>(), Route::Copied(reason));
+        let converted = tensor.convert_with::<Candle>(CopyPolicy::IfNeeded).unwrap();
+        assert_eq!((converted.copied, calls.count()), (Some(reason), 1));
+        assert_ne!(data(&converted.value), address);
+        assert_eq!(converted.value.share::<Tensor>().unwrap().view().to_bytes().unwrap(), bytes);
+    }
+    // candle has no such type, allocator or not.
+    let bools = Producer::new(DataType::BOOL, &[LEN as i64 * 4], &vec![1; LEN * 4]);
+    // SAFETY: as above.
+    let error = unsafe { bools.import(Abi::Versioned) }.unwrap().convert::<Candle>().unwrap_err();
+    assert!(matches!(error, Error::UnsupportedDType { .. }));
+}
+
+/// Whether writing in place finishes within a moment.
+fn can_be_written(tensor: Candle) -> bool {
+    let (sender, receiver) = mpsc::channel();
+    // Where it waits, it waits for ever: the thread is left behind.
+    std::thread::spawn(move || {
+        tensor.zero_set().unwrap();
+        _ = sender.send(tensor);
+    });
+    receiver.recv_timeout(Duration::from_millis(300)).is_ok()
+}
+
+#[test]
+fn read_only_memory_is_sealed_and_other_is_not() {
+    let (writable, _, _) = foreign(&[LEN as i64], &[1], LEN, 0);
+    assert!(can_be_written(writable.share().unwrap()));
+    let (read_only, address, calls) = foreign(&[LEN as i64], &[1], LEN, 1);
+    let candle: Candle = read_only.share().unwrap();
+    assert_eq!(data(&candle), address);
+    // Reading goes on, operations make memory of their own, and a writer waits.
+    assert_eq!((&candle + 1.0).unwrap().to_vec1::<f32>().unwrap()[1], 2.);
+    let shared: Tensor = (&candle).share().unwrap();
+    assert!(shared.flags().is_read_only());
+    drop(shared);
+    drop(candle);
+    assert_eq!(calls.count(), 1);
+    let (read_only, _, _) = foreign(&[LEN as i64], &[1], LEN, 1);
+    assert!(!can_be_written(read_only.share().unwrap()));
+}
+
+#[test]
+fn a_mapped_file_is_never_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("numbers");
+    let bytes: Vec<u8> = numbers(LEN).iter().flat_map(|number| number.to_ne_bytes()).collect();
+    std::fs::write(&path, &bytes).unwrap();
+    // SAFETY: nobody writes the temporary file.
+    let map = unsafe { memmap(&path) };
+    let (address, len) = (map.as_ptr(), LEN as i64);
+    let column = Float32Array::new(map.into(), None);
+    let candle: Candle = (&column).share().unwrap();
+    assert_eq!((data(&candle), candle.dims()), (address, &[len as usize][..]));
+    drop(column);
+    assert_eq!(candle.to_vec1::<f32>().unwrap(), numbers(LEN));
+    assert!(!can_be_written(candle.clone()));
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+}
+
+/// A file in memory that faults when it is written.
+///
+/// # Safety
+/// Nobody writes the file.
+unsafe fn memmap(path: &Path) -> dlbridge::arrow::arrow_buffer::Buffer {
+    let file = std::fs::File::open(path).unwrap();
+    // SAFETY: the caller's promise.
+    let map = unsafe { memmap2::Mmap::map(&file) }.unwrap();
+    let (data, len) = (std::ptr::NonNull::from(&*map).cast(), map.len());
+    // SAFETY: the map has `len` bytes there as long as it lives.
+    unsafe { dlbridge::arrow::arrow_buffer::Buffer::from_custom_allocation(data, len, std::sync::Arc::new(map)) }
+}
+
+#[test]
+fn arrays_and_streams_adopt_as_well() {
+    for abi in ABIS {
+        let producer = Producer::f32(&[LEN as i64 / 8, 8], &numbers(LEN));
+        let (address, calls) = (producer.first(), producer.calls());
+        // SAFETY: a well-formed producer over its own memory, which nobody else uses.
+        let tensor = unsafe { producer.import(abi) }.unwrap();
+        let array: Array2<f32> = tensor.share().unwrap();
+        assert_eq!((array.as_ptr().cast(), array[[1, 0]]), (address, 8.));
+        // An array goes into candle as its vector, and out again as what it is.
+        let candle: Candle = array.share().unwrap();
+        assert_eq!(data(&candle), address);
+        let tensor: Tensor = candle.share().unwrap();
+        let view: ArrayView2<'_, f32> = tensor.lend().unwrap();
+        assert_eq!((view.as_ptr().cast(), calls.count()), (address, 0));
+        drop(tensor);
+        assert_eq!(calls.count(), 1);
+    }
+    let column = || {
+        let array = Float32Array::from(numbers(LEN));
+        let batch = dlbridge::arrow::arrow_array::RecordBatch::try_from_iter([("x", std::sync::Arc::new(array) as _)]);
+        batch.map(|batch| batch.slice(1, LEN - 1)) // no vector any more
+    };
+    let kept = Column::of(&column().unwrap(), "x").unwrap();
+    assert_eq!((&kept).convert_with::<Candle>(CopyPolicy::IfNeeded).unwrap().copied, None);
+    for tensor in std::iter::once(column()).tensors::<Candle>(Select::column("x")) {
+        let tensor = tensor.unwrap();
+        assert_eq!((tensor.copied, tensor.value.dims()), (None, &[LEN - 1][..]));
+    }
+}
+
+#[test]
+fn thousands_of_tensors_on_several_threads() {
+    let threads: Vec<_> = (0..4)
+        .map(|thread| {
+            std::thread::spawn(move || {
+                let mut kept: Vec<(Candle, Calls)> = Vec::new();
+                for round in 0..300 {
+                    let (tensor, address, calls) = foreign(&[LEN as i64 / 4], &[1], LEN / 4, (round + thread) % 2);
+                    let candle: Candle = tensor.share().unwrap();
+                    assert_eq!(data(&candle), address);
+                    kept.push((candle, calls));
+                    if round % 7 == 0 {
+                        for (candle, calls) in kept.drain(..) {
+                            let view = candle.narrow(0, 5, 3).unwrap();
+                            drop(candle);
+                            assert_eq!((calls.count(), view.to_vec1::<f32>().unwrap()), (0, vec![5., 6., 7.]));
+                            drop(view);
+                            assert_eq!(calls.count(), 1);
+                        }
+                    }
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
