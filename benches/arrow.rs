@@ -18,7 +18,7 @@ use dlbridge::arrow::arrow_schema::{DataType, Field, Schema};
 use dlbridge::ndarray::ndarray::{Array2, ArrayView2};
 use dlbridge::tch::tch;
 use dlbridge::{Bridge, Lend, ReadOnly, Tensor};
-use dlbridge_benches::Ratios;
+use dlbridge_benches::{Ratios, is_measured};
 use dlbridge_pipelines::ipc::IpcFile;
 use dlbridge_pipelines::report::memory;
 use tch::{Kind, Tensor as Torch};
@@ -26,14 +26,17 @@ use tch::{Kind, Tensor as Torch};
 const WIDTH: i32 = 768;
 /// 1 GiB in eight record batches.
 const BATCHES: usize = 8;
-const BATCH_ROWS: usize = (1 << 30) / BATCHES / (4 * WIDTH as usize);
+fn batch_rows() -> usize {
+    let bytes = if is_measured() { 1 << 30 } else { 1 << 20 };
+    bytes / BATCHES / (4 * WIDTH as usize)
+}
 
 fn write(path: &Path) {
     let item = Arc::new(Field::new_list_field(DataType::Float32, false));
     let schema = Arc::new(Schema::new(vec![Field::new("x", DataType::FixedSizeList(item.clone(), WIDTH), false)]));
     let mut writer = FileWriter::try_new(File::create(path).expect("a file"), &schema).expect("a schema");
     for batch in 0..BATCHES {
-        let values = Float32Array::from(vec![batch as f32; BATCH_ROWS * WIDTH as usize]);
+        let values = Float32Array::from(vec![batch as f32; batch_rows() * WIDTH as usize]);
         let lists = FixedSizeListArray::new(item.clone(), WIDTH, Arc::new(values), None);
         let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(lists)]).expect("one column");
         writer.write(&batch).expect("room on the disk");
@@ -84,7 +87,6 @@ fn mapped_file(criterion: &mut Criterion) {
     });
 }
 
-const ROWS: usize = 1 << 20;
 const COLUMNS: usize = 64;
 
 fn batch(column: impl Fn(usize) -> ScalarBuffer<f32>) -> RecordBatch {
@@ -93,11 +95,15 @@ fn batch(column: impl Fn(usize) -> ScalarBuffer<f32>) -> RecordBatch {
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).expect("equal columns")
 }
 
+fn rows() -> usize {
+    if is_measured() { 1 << 20 } else { 1 << 10 }
+}
+
 /// Columns made rows: one pass over memory, against the others on the same memory.
 fn row_major(criterion: &mut Criterion) {
-    let all = ScalarBuffer::from((0..ROWS * COLUMNS).map(|n| n as f32).collect::<Vec<_>>());
-    let one_buffer = batch(|i| all.slice(i * ROWS, ROWS));
-    let buffers = batch(|i| all[i * ROWS..(i + 1) * ROWS].to_vec().into());
+    let all = ScalarBuffer::from((0..rows() * COLUMNS).map(|n| n as f32).collect::<Vec<_>>());
+    let one_buffer = batch(|i| all.slice(i * rows(), rows()));
+    let buffers = batch(|i| all[i * rows()..(i + 1) * rows()].to_vec().into());
     let tensor: Tensor = (&one_buffer).share().expect("equally spaced");
     let array: ArrayView2<'_, f32> = tensor.lend().expect("two axes");
     let torch: ReadOnly<Torch> = (&one_buffer).share().expect("equally spaced");
@@ -108,7 +114,7 @@ fn row_major(criterion: &mut Criterion) {
     group.bench("dlbridge, a buffer a column", || (&buffers).convert::<Vec<f32>>());
     group.bench("ndarray", || array.as_standard_layout().into_owned());
     group.bench("libtorch, one thread", || {
-        let mut copy = Torch::empty([ROWS as i64, COLUMNS as i64], (Kind::Float, tch::Device::Cpu));
+        let mut copy = Torch::empty([rows() as i64, COLUMNS as i64], (Kind::Float, tch::Device::Cpu));
         copy.copy_(&torch);
         copy
     });

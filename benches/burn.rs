@@ -12,15 +12,18 @@ use dlbridge::sys::{
     DLDataType, DLDevice, DLManagedTensorVersioned, DLPACK_MAJOR_VERSION, DLPackVersion, DLTensor, kDLCPU, kDLFloat,
 };
 use dlbridge::{Bridge, Flags, Tensor};
-use dlbridge_benches::Ratios;
+use dlbridge_benches::{Ratios, is_measured};
 
-const SIZES: [(&str, usize); 3] = [("1K", 1 << 10), ("1M", 1 << 20), ("64M", 64 << 20)];
+/// Sizes, the large ones where they are measured.
+fn sizes() -> impl Iterator<Item = (&'static str, usize)> {
+    [("1K", 1 << 10), ("1M", 1 << 20), ("64M", 64 << 20)].into_iter().take(if is_measured() { 3 } else { 1 })
+}
 
 unsafe extern "C" fn keep(_: *mut DLManagedTensorVersioned) {}
 
 fn import(criterion: &mut Criterion) {
     let mut group = Ratios::new(criterion, "burn tensor of f32: import and drop");
-    for (name, len) in SIZES {
+    for (name, len) in sizes() {
         let mut memory = vec![1f32; len];
         let (mut shape, mut strides) = ([len as i64 / 32, 32], [32i64, 1]);
         // A producer that costs nothing: one struct, used again and again, without a deleter.
@@ -65,7 +68,7 @@ fn import(criterion: &mut Criterion) {
 
 fn export(criterion: &mut Criterion) {
     let mut group = Ratios::new(criterion, "burn tensor of f32: export and drop");
-    for (name, len) in SIZES {
+    for (name, len) in sizes() {
         let data = TensorData::new(vec![1f32; len], [len / 32, 32]);
         let tensor = Burn::<2>::from_data(data, &Device::flex());
         group.bench(&format!("{name}: dlbridge, &Tensor<2>"), || (&tensor).share::<Tensor>());

@@ -11,6 +11,11 @@ use std::time::{Duration, Instant};
 use comfy_table::{CellAlignment, Table, presets};
 use criterion::Criterion;
 
+/// Whether this run measures, or only sees that everything runs, as `cargo test --benches` does.
+pub fn is_measured() -> bool {
+    std::env::args().any(|argument| argument == "--bench")
+}
+
 /// A group of benches whose ratios are printed side by side when it ends.
 pub struct Ratios<'a> {
     criterion: &'a mut Criterion,

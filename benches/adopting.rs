@@ -1,0 +1,144 @@
+//! What the adopting allocator costs ordinary blocks, and what it saves: 1 GiB into candle.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::hint::black_box;
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+use comfy_table::{Table, presets};
+use criterion::{Criterion, criterion_group, criterion_main};
+use dlbridge::adopting::{Adopting, LEAST, adopt};
+use dlbridge::arrow::arrow_array::Float32Array;
+use dlbridge::arrow::arrow_buffer::Buffer;
+use dlbridge::candle::candle_core::{Device, Tensor as Candle};
+use dlbridge::tch::tch;
+use dlbridge::{Bridge, Tensor};
+use dlbridge_benches::{Ratios, is_measured};
+use tch::{Kind, Tensor as Torch};
+
+#[global_allocator]
+static ALLOCATOR: Adopting<System> = Adopting::new(System);
+
+/// Allocates and frees a block through an allocator, not inlined, as Rust's own shims are.
+trait Pair {
+    fn pair(layout: Layout);
+}
+
+struct Plain;
+struct Wrapped;
+
+impl Pair for Plain {
+    #[inline(never)]
+    fn pair(layout: Layout) {
+        // SAFETY: the size is not 0, and the block is freed with its layout.
+        unsafe { System.dealloc(black_box(System.alloc(layout)), layout) };
+    }
+}
+
+impl Pair for Wrapped {
+    #[inline(never)]
+    fn pair(layout: Layout) {
+        // SAFETY: as above.
+        unsafe { ALLOCATOR.dealloc(black_box(ALLOCATOR.alloc(layout)), layout) };
+    }
+}
+
+fn time<P: Pair>(layout: Layout, count: usize) -> f64 {
+    let start = Instant::now();
+    (0..count).for_each(|_| P::pair(black_box(layout)));
+    start.elapsed().as_secs_f64() / count as f64
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// The median ratio and the median time of an ordinary pair, the two allocators in turns, on so many threads.
+fn overhead(size: usize, threads: usize) -> (f64, f64) {
+    let layout = Layout::from_size_align(size, 8).expect("a small layout");
+    let count = if size < 4096 { 100_000 } else { 20_000 };
+    let round = move |round: usize| match round % 2 {
+        0 => {
+            let plain = time::<Plain>(layout, count);
+            (time::<Wrapped>(layout, count) / plain, plain)
+        }
+        _ => {
+            let wrapped = time::<Wrapped>(layout, count);
+            let plain = time::<Plain>(layout, count);
+            (wrapped / plain, plain)
+        }
+    };
+    let rounds = if is_measured() { 41 } else { 1 };
+    let handles: Vec<_> =
+        (0..threads).map(|_| thread::spawn(move || (0..rounds).map(round).unzip::<_, _, Vec<_>, Vec<_>>())).collect();
+    let (ratios, times): (Vec<_>, Vec<_>) = handles.into_iter().map(|it| it.join().expect("no panic")).unzip();
+    (median(ratios.concat()), median(times.concat()))
+}
+
+/// Blocks that stay adopted while it lives.
+fn keep_adopted(count: usize) -> Vec<Vec<f32>> {
+    let block = || {
+        let mut owner = vec![0f32; LEAST].into_boxed_slice();
+        // SAFETY: the owner's own elements, which nobody else has.
+        unsafe { adopt(owner.as_mut_ptr(), LEAST, owner) }.map_err(|rejected| rejected.error).expect("it is installed")
+    };
+    (0..count).map(|_| block()).collect()
+}
+
+fn ordinary_blocks(_: &mut Criterion) {
+    // Not criterion's: it has to be two allocators in turns.
+    let mut table = Table::new();
+    table.load_preset(presets::ASCII_MARKDOWN);
+    table.set_header(["bytes", "threads", "adopted", "plain, ns", "× plain"]);
+    for adopted in [0, 1, 1000] {
+        let _kept = keep_adopted(adopted);
+        for threads in [1, 2] {
+            for size in [16, 64, 512, 4096, 16 << 10, 64 << 10] {
+                let (ratio, plain) = overhead(size, threads);
+                let cells = [size.to_string(), threads.to_string(), adopted.to_string()];
+                table.add_row(cells.into_iter().chain([format!("{:.1}", plain * 1e9), format!("{ratio:.3}")]));
+            }
+        }
+    }
+    println!("\n{table}\n");
+}
+
+fn into_candle(criterion: &mut Criterion) {
+    let len: usize = if is_measured() { 1 << 28 } else { 1 << 16 };
+    let mut group = Ratios::new(criterion, "1 GiB of f32 into candle");
+    let torch = Torch::zeros([len as i64], (Kind::Float, tch::Device::Cpu));
+    // SAFETY: nobody writes the tensor meanwhile.
+    let share = || unsafe { dlbridge::tch::export_shared(&torch) }.expect("a dense tensor");
+    group.bench("libtorch → candle, adopted", || share().share::<Candle>());
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("gibibyte");
+    std::fs::write(&path, vec![0u8; 4 * len]).expect("room on the disk");
+    group.bench("a mapped file → candle, adopted", || {
+        let column = Float32Array::new(map(&path).into(), None);
+        column.share::<Candle>().expect("floats")
+    });
+    group.bench("libtorch → candle, dlbridge's one copy", || {
+        let tensor: Tensor = share();
+        tensor.convert_with::<Candle>(dlbridge::CopyPolicy::Always)
+    });
+    let tensor = share();
+    let elements = tensor.as_slice::<f32>().expect("contiguous");
+    group.bench("candle's from_slice", || Candle::from_slice(elements, len, &Device::Cpu));
+    group.bench("to_vec alone", || elements.to_vec());
+}
+
+fn map(path: &Path) -> Buffer {
+    let file = std::fs::File::open(path).expect("a file");
+    // SAFETY: nobody writes the temporary file.
+    let map = unsafe { memmap2::Mmap::map(&file) }.expect("a map");
+    let (data, len) = (NonNull::from(&*map).cast(), map.len());
+    // SAFETY: the map has `len` bytes there as long as it lives.
+    unsafe { Buffer::from_custom_allocation(data, len, Arc::new(map)) }
+}
+
+criterion_group!(benches, ordinary_blocks, into_candle);
+criterion_main!(benches);
