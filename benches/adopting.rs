@@ -14,9 +14,13 @@ use dlbridge::adopting::{Adopting, LEAST, adopt};
 use dlbridge::arrow::arrow_array::Float32Array;
 use dlbridge::arrow::arrow_buffer::Buffer;
 use dlbridge::candle::candle_core::{Device, Tensor as Candle};
+use dlbridge::ndarray::ndarray::Array2;
 use dlbridge::tch::tch;
 use dlbridge::{Bridge, Tensor};
 use dlbridge_benches::{Ratios, is_measured};
+use dlpark::TryFromDlpack;
+use dlpark::ffi::DLManagedTensorVersioned as ParkTensor;
+use dlpark::versioned::Dlpack;
 use tch::{Kind, Tensor as Torch};
 
 #[global_allocator]
@@ -128,6 +132,12 @@ fn into_candle(criterion: &mut Criterion) {
     let tensor = share();
     let elements = tensor.as_slice::<f32>().expect("contiguous");
     group.bench("candle's from_slice", || Candle::from_slice(elements, len, &Device::Cpu));
+    let array = Array2::<f32>::zeros((len / 256, 256));
+    let parts: dlpark::allocation::dynamic::Initialized<ParkTensor> = Box::new(array).try_into().expect("an array");
+    // SAFETY: dlpark's conversion of an array fills in everything.
+    let park: Dlpack = unsafe { parts.finish() };
+    // SAFETY: the tensor is alive, and candle copies.
+    group.bench("dlpark's import", || unsafe { Candle::try_from_dlpack(&park, ()) }.expect("floats"));
     group.bench("to_vec alone", || elements.to_vec());
 }
 
