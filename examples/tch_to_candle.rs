@@ -22,8 +22,10 @@ static ALLOCATOR: Adopting<System> = Adopting::new(System);
 
 const CPU: (Kind, tch::Device) = (Kind::Float, tch::Device::Cpu);
 
+type Compute = fn() -> Torch;
+
 /// What libtorch computes: each result is the only handle to its memory, so that candle may write it.
-const RESULTS: [(&str, fn() -> Torch); 5] = [
+const RESULTS: [(&str, Compute); 5] = [
     ("matrix product", || Torch::randn([512, 256], CPU).matmul(&Torch::randn([256, 512], CPU))),
     ("transposed", || Torch::randn([512, 1024], CPU).tr()),
     ("a column block", || Torch::randn([1024, 1024], CPU).narrow(1, 100, 300)),

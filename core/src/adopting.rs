@@ -387,7 +387,7 @@ pub fn release_deferred() -> usize {
     let mut count = 0;
     while !first.is_null() {
         // SAFETY: leaked by `Deferred::drop`, and taken out of the queue by this thread.
-        let (next, drop) = unsafe { ((*first).next, (*first).drop) };
+        let &Head { next, drop, .. } = unsafe { &*first };
         // SAFETY: as above; the function is the one for its type.
         unsafe { drop(first) };
         (first, count) = (next, count + 1);
