@@ -26,33 +26,18 @@ use tch::{Kind, Tensor as Torch};
 #[global_allocator]
 static ALLOCATOR: Adopting<System> = Adopting::new(System);
 
-/// Allocates and frees a block through an allocator, not inlined, as Rust's own shims are.
-trait Pair {
-    fn pair(layout: Layout);
+/// Allocates and frees a block, not inlined, as Rust's own calls of the allocator are.
+#[inline(never)]
+fn pair<A: GlobalAlloc>(allocator: &A, layout: Layout) {
+    // SAFETY: the size is not 0.
+    let block = black_box(unsafe { allocator.alloc(layout) });
+    // SAFETY: just allocated with this layout.
+    unsafe { allocator.dealloc(block, layout) };
 }
 
-struct Plain;
-struct Wrapped;
-
-impl Pair for Plain {
-    #[inline(never)]
-    fn pair(layout: Layout) {
-        // SAFETY: the size is not 0, and the block is freed with its layout.
-        unsafe { System.dealloc(black_box(System.alloc(layout)), layout) };
-    }
-}
-
-impl Pair for Wrapped {
-    #[inline(never)]
-    fn pair(layout: Layout) {
-        // SAFETY: as above.
-        unsafe { ALLOCATOR.dealloc(black_box(ALLOCATOR.alloc(layout)), layout) };
-    }
-}
-
-fn time<P: Pair>(layout: Layout, count: usize) -> f64 {
+fn time<A: GlobalAlloc>(allocator: &A, layout: Layout, count: usize) -> f64 {
     let start = Instant::now();
-    (0..count).for_each(|_| P::pair(black_box(layout)));
+    (0..count).for_each(|_| pair(allocator, black_box(layout)));
     start.elapsed().as_secs_f64() / count as f64
 }
 
@@ -67,12 +52,12 @@ fn overhead(size: usize, threads: usize) -> (f64, f64) {
     let count = if size < 4096 { 100_000 } else { 20_000 };
     let round = move |round: usize| match round % 2 {
         0 => {
-            let plain = time::<Plain>(layout, count);
-            (time::<Wrapped>(layout, count) / plain, plain)
+            let plain = time(&System, layout, count);
+            (time(&ALLOCATOR, layout, count) / plain, plain)
         }
         _ => {
-            let wrapped = time::<Wrapped>(layout, count);
-            let plain = time::<Plain>(layout, count);
+            let wrapped = time(&ALLOCATOR, layout, count);
+            let plain = time(&System, layout, count);
             (wrapped / plain, plain)
         }
     };
