@@ -33,6 +33,11 @@
 //! - Every deallocation of the process passes through the allocator: for blocks below [`LEAST`] bytes it compares the
 //!   size, for larger ones it also reads a counter, and while anything is adopted an entry of a table.
 //!
+//! - It is the outermost allocator, or around it are only such that do not touch the blocks they free: one that
+//!   overwrites them would overwrite foreign memory, and is found out, so that nothing is adopted. One that counts blocks
+//!   counts the freeing of adopted ones as well.
+//! - A child process of `fork` (without `exec`) does not free adopted vectors if other threads did so while it was made.
+//!
 //! Do not install it in a library (the choice is the application's), and do not adopt what somebody else writes
 //! meanwhile.
 //!
@@ -40,7 +45,9 @@
 //! Wherever the vector is: on any thread, in destructors of thread-local values, inside another deallocation. No lock is
 //! held meanwhile, so that the owner's destructor may allocate, free, and drop adopted vectors itself. If it panics, the
 //! process aborts. An owner whose destructor must not run at such a place, because it takes a lock that the freeing thread
-//! may hold (Python's, say), is wrapped in [`Deferred`], and let go of by [`release_deferred`].
+//! may hold (Python's, say), is wrapped in [`Deferred`], and let go of by [`release_deferred`]. Where one block is adopted
+//! several times over, freeing any of its vectors drops any of its owners. An adopted vector that goes out, and in again by
+//! adoption, owns the one before it: a chain of many thousands takes as deep a stack to free.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -49,7 +56,7 @@ use core::cell::UnsafeCell;
 use core::hint;
 use core::mem::{align_of, size_of, ManuallyDrop};
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU8, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
 use crate::{Element, Error, Reason, Rejected};
 
@@ -146,8 +153,8 @@ struct Adopted {
 /// Which blocks are adopted: a counter and a filter that answer for almost all others, and buckets behind short locks.
 struct Registry {
     live: AtomicUsize,
-    /// For each hash, how many adopted blocks have it: more than memory has room for do not fit, fewer do.
-    filter: [AtomicU32; Self::FILTER],
+    /// For each hash, how many adopted blocks have it.
+    filter: [AtomicUsize; Self::FILTER],
     buckets: [Bucket; Self::BUCKETS],
 }
 
@@ -175,7 +182,7 @@ impl Bucket {
 
 static REGISTRY: Registry = Registry {
     live: AtomicUsize::new(0),
-    filter: [const { AtomicU32::new(0) }; Registry::FILTER],
+    filter: [const { AtomicUsize::new(0) }; Registry::FILTER],
     buckets: [const { Bucket { is_locked: AtomicBool::new(false), first: UnsafeCell::new(None) } }; Registry::BUCKETS],
 };
 
@@ -228,21 +235,28 @@ impl Registry {
 /// Whether an [`Adopting`] is the global allocator of this process. Found out once.
 pub fn is_installed() -> bool {
     const UNKNOWN: u8 = 0;
-    const NO: u8 = 1;
-    const YES: u8 = 2;
+    const PROBING: u8 = 1;
+    const NO: u8 = 2;
+    const YES: u8 = 3;
     static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
-    match STATE.load(Ordering::Relaxed) {
-        UNKNOWN => {
-            let is_installed = probe();
-            STATE.store(if is_installed { YES } else { NO }, Ordering::Relaxed);
-            is_installed
+    loop {
+        match STATE.load(Ordering::Acquire) {
+            // One probe at a time: another one could get the address that this one has freed, and take its entry.
+            UNKNOWN => {
+                if STATE.compare_exchange(UNKNOWN, PROBING, Ordering::Acquire, Ordering::Acquire).is_ok() {
+                    STATE.store(if probe() { YES } else { NO }, Ordering::Release);
+                }
+            }
+            PROBING => hint::spin_loop(),
+            state => return state == YES,
         }
-        state => state == YES,
     }
 }
 
-/// Registers an ordinary block as adopted, frees it, and sees whether the owner is dropped.
+/// Registers an ordinary block as adopted, frees it, and sees whether the owner is dropped and the block left alone.
+/// Nothing else is registered meanwhile, because [`adopt`] asks first whether it may.
 fn probe() -> bool {
+    const PATTERN: u8 = 0xa5;
     struct Seen(*const AtomicBool);
     // SAFETY: the flag outlives the probe, and is atomic.
     unsafe impl Send for Seen {}
@@ -259,15 +273,20 @@ fn probe() -> bool {
     if block.is_null() {
         return false;
     }
+    // SAFETY: the block's own bytes.
+    unsafe { block.write_bytes(PATTERN, LEAST) };
     let owner = Box::new(Seen(&seen));
     REGISTRY.put(Box::new(Adopted { address: block as usize, size: LEAST, _owner: owner, next: None }));
     // SAFETY: allocated above, and not used afterwards unless it has not been freed.
     unsafe { alloc::alloc::dealloc(hint::black_box(block), layout) };
     if seen.load(Ordering::Relaxed) {
-        // The hook has dropped the owner and left the block: free it as what it is.
-        // SAFETY: as above.
+        // The hook has dropped the owner, and the block is there still. An allocator around the hook that writes to what
+        // is freed would write to foreign memory.
+        // SAFETY: the block has not been freed.
+        let is_intact = (0..LEAST).all(|at| unsafe { block.wrapping_add(at).read_volatile() } == PATTERN);
+        // SAFETY: as above; free it as what it is.
         unsafe { alloc::alloc::dealloc(block, layout) };
-        return true;
+        return is_intact;
     }
     // There is no hook, so that nobody else has looked at the entry.
     drop(REGISTRY.take(block, LEAST));
@@ -355,11 +374,10 @@ impl<O: Send + 'static> Deferred<O> {
     }
 
     /// The owner itself.
-    pub fn into_inner(mut self) -> O {
-        // SAFETY: `self` is forgotten below, so that the box is taken once.
-        let waiting = unsafe { ManuallyDrop::take(&mut self.0) };
-        core::mem::forget(self);
-        waiting.owner
+    pub fn into_inner(self) -> O {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `self` is never dropped, so that the box is taken once.
+        unsafe { ManuallyDrop::take(&mut this.0) }.owner
     }
 }
 
@@ -380,7 +398,7 @@ impl<O: Send + 'static> Drop for Deferred<O> {
 }
 
 /// Drops all owners that wait, on this thread, and says how many there were. The application calls it where their
-/// destructors may run.
+/// destructors may run. If one of them panics, those behind it are leaked.
 pub fn release_deferred() -> usize {
     // All of them at once, so that no other thread takes one from the middle.
     let mut first = DEFERRED.swap(ptr::null_mut(), Ordering::Acquire);

@@ -126,6 +126,11 @@ fn read_only_memory_is_sealed_and_other_is_not() {
     assert_eq!(calls.count(), 1);
     let (read_only, _, _) = foreign(&[LEN as i64], &[1], LEN, 1);
     assert!(!can_be_written(read_only.share().unwrap()));
+    // What lies between the elements may be somebody else's.
+    let (with_gaps, _, _) = foreign(&[LEN as i64 / 4], &[2], LEN, 0);
+    assert!(!can_be_written(with_gaps.share().unwrap()));
+    let (dense, _, _) = foreign(&[64, LEN as i64 / 64], &[1, 64], LEN, 0);
+    assert!(can_be_written(dense.share().unwrap()));
 }
 
 #[test]

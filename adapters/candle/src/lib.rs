@@ -16,10 +16,11 @@
 //!
 //! # Adoption
 //! candle's storage is a `Vec`, which foreign memory is not. Where the application has installed the [adopting
-//! allocator](dlbridge_core::adopting), memory of 16 KiB or more becomes one all the same: any layout without negative
-//! strides (Fortran order, pitched, stepped, broadcast) of a type that Rust has. Read-only memory, a mapped file or an Arrow
-//! column, comes in **sealed**: candle reads it as ever, and an operation that would write in place waits forever instead
-//! of writing. Everything else is one copy, onto huge pages where the system has them. `route` tells which it will be.
+//! allocator](dlbridge_core::adopting), memory of 16 KiB or more becomes one all the same: nearly any layout without
+//! negative strides (Fortran order, pitched, stepped, broadcast) of a type that Rust has. Read-only memory, a mapped file
+//! or an Arrow column, and memory with gaps between its elements come in **sealed**: an operation that would write in place
+//! waits forever instead of writing. candle's own operations read on as ever; but once a writer waits, whoever asks for
+//! `storage_and_layout`, as `share` and `route` do, waits behind it. Everything else is one copy, onto huge pages where the system has them. `route` tells which it will be.
 //! Without the allocator, [`lend`] gives candle foreign memory for the length of a closure; it is `unsafe`.
 //!
 //! ```

@@ -1,6 +1,7 @@
 //! Foreign memory lent to candle for the length of a closure, whatever allocator is installed.
 
-use std::mem;
+use std::sync::Mutex;
+use std::{alloc, mem};
 
 use candle_core::{CpuStorage, DType, Device as CandleDevice, InplaceOp1, Layout, Tensor as CandleTensor, WithDType};
 use dlbridge_core::{Element, Error, Interchange, Tensor};
@@ -11,17 +12,18 @@ use crate::import::{by_dtype, failed};
 
 /// Calls `use_it` with a candle tensor over the memory of `tensor`, and takes the memory back when it returns or panics.
 ///
-/// `Copies: never`. Any layout that candle can say, of a type that Rust has. A clone or view of the candle tensor that
-/// outlives the call reads zeros from then on.
+/// `Copies: never`. Nearly any layout without negative strides, of a type that Rust has. A clone or view of the candle
+/// tensor that outlives the call reads zeros from then on, which the system gives pages for when they are read.
 ///
 /// # Safety
 /// 1. No in-place operation inside `use_it` replaces or resizes the storage's vector: it is not candle's to free.
-/// 2. If `tensor` is read-only, nothing inside `use_it` writes in place.
+/// 2. Nothing inside `use_it` writes in place, unless `tensor` is not read-only and nobody else looks at it, or at what
+///    it borrows to, meanwhile.
 /// 3. No lock of the storage (`storage_and_layout`, an export of this crate) is still held when `use_it` returns: taking
 ///    the memory back would wait for it.
 ///
 /// # Errors
-/// Types and layouts that candle cannot hold, and misaligned elements.
+/// Types and layouts that candle cannot hold, misaligned elements, and [`Error::OutOfMemory`] for the zeros.
 pub unsafe fn lend<R>(tensor: &Tensor, use_it: impl FnOnce(&CandleTensor) -> R) -> Result<R, Error> {
     let dtype = DType::from_dlpack(tensor.dtype())?;
     by_dtype!(
@@ -46,6 +48,7 @@ unsafe fn lend_as<T: Element + WithDType, R>(
     }
     let span = descriptor.extent().map_or(0, |extent| extent.span() as usize);
     let shape: Vec<usize> = descriptor.shape().iter().map(|length| *length as usize).collect();
+    let zeros = T::to_cpu_storage_owned(zeroed::<T>(span)?);
     // SAFETY: as many elements as the extent has, which are there while `tensor` is borrowed. That they are not of Rust's
     // allocator does not matter, because `Lent` takes them out again before the vector is dropped.
     let elements = unsafe { Vec::from_raw_parts(data, span, span) };
@@ -56,7 +59,7 @@ unsafe fn lend_as<T: Element + WithDType, R>(
         candle_core::op::BackpropOp::none(),
         false,
     );
-    let lent = Lent { base, take: Take::<T> { len: span, element: std::marker::PhantomData } };
+    let lent = Lent { base, take: Take(Mutex::new(Some(zeros))) };
     let view = if descriptor.is_empty() {
         CandleTensor::zeros(shape, <T as WithDType>::DTYPE, &CandleDevice::Cpu).map_err(failed)?
     } else {
@@ -68,12 +71,12 @@ unsafe fn lend_as<T: Element + WithDType, R>(
 }
 
 /// A tensor over lent memory, which it gives back when dropped.
-struct Lent<T: Element + WithDType> {
+struct Lent {
     base: CandleTensor,
-    take: Take<T>,
+    take: Take,
 }
 
-impl<T: Element + WithDType> Drop for Lent<T> {
+impl Drop for Lent {
     fn drop(&mut self) {
         if self.base.inplace_op1(&self.take).is_err() {
             // Never for a storage on the CPU; what cannot be taken back must not be freed either.
@@ -83,19 +86,33 @@ impl<T: Element + WithDType> Drop for Lent<T> {
 }
 
 /// Puts zeros in the place of lent elements, and forgets the elements.
-struct Take<T> {
-    len: usize,
-    element: std::marker::PhantomData<T>,
-}
+struct Take(Mutex<Option<CpuStorage>>);
 
-impl<T: Element + WithDType> InplaceOp1 for Take<T> {
+impl InplaceOp1 for Take {
     fn name(&self) -> &'static str {
         "take back"
     }
 
     fn cpu_fwd(&self, storage: &mut CpuStorage, _: &Layout) -> candle_core::Result<()> {
-        let zeros = T::to_cpu_storage_owned(vec![T::from_f64(0.); self.len]);
+        let zeros = self.0.lock().ok().and_then(|mut zeros| zeros.take());
+        let Some(zeros) = zeros else { candle_core::bail!("taken back before") };
         mem::forget(mem::replace(storage, zeros));
         Ok(())
     }
+}
+
+/// As many zeros, in pages that the system gives when they are used.
+fn zeroed<T: Element>(len: usize) -> Result<Vec<T>, Error> {
+    let out_of_memory = Error::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) };
+    let Ok(layout) = alloc::Layout::array::<T>(len) else { return Err(out_of_memory) };
+    if layout.size() == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the size is not 0.
+    let block = unsafe { alloc::alloc_zeroed(layout) }.cast::<T>();
+    if block.is_null() {
+        return Err(out_of_memory);
+    }
+    // SAFETY: a block of the global allocator of just this layout; zero is a number, as all elements of candle's are.
+    Ok(unsafe { Vec::from_raw_parts(block, len, len) })
 }

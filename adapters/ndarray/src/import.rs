@@ -106,9 +106,9 @@ impl<A: Element, D: Dimension + 'static> Import<NdArray> for Array<A, D> {
     fn import(tensor: Tensor) -> Result<Self, Error> {
         Self::plan(&tensor.descriptor()).require_shared(NAME)?;
         let shape = dim::<D>(&tensor.descriptor());
-        match Vec::<A>::plan(&tensor.descriptor()) {
-            Route::Shared => from_vec(shape, Vec::import(tensor)?),
-            _ => take(tensor),
+        match tensor.descriptor().is_owned_by::<Array<A, IxDyn>>() {
+            true => take(tensor),
+            false => from_vec(shape, Vec::import(tensor)?),
         }
     }
 
