@@ -37,7 +37,7 @@ pub trait Peer: Sync {
     /// What the library says that it would do.
     fn route(&self, tensor: &Tensor) -> Route;
 
-    /// Imports, and reads everything back.
+    /// Imports, and exports again.
     ///
     /// # Errors
     /// Those of the import.
@@ -132,19 +132,17 @@ pub enum Promise {
     Refuse(Error),
 }
 
-/// An imported tensor, read back.
+/// An imported tensor, on its way on.
 pub struct Arrived {
     /// Why it was copied, if it was.
     pub copied: Option<Reason>,
     /// Where the framework says that the first element is.
     pub data: *const u8,
-    /// The elements in row-major order.
-    pub bytes: Vec<u8>,
-    /// The shape, as exported again.
-    pub shape: Vec<i64>,
+    /// What the framework has now, exported again.
+    pub tensor: Tensor,
 }
 
-/// Imports a tensor as a `Dst`, asks it where its elements are, and exports it again to read them.
+/// Imports a tensor as a `Dst`, asks it where its elements are, and exports it again.
 fn arrive<Dst, In, Out>(
     tensor: Tensor,
     policy: CopyPolicy,
@@ -155,8 +153,7 @@ where
 {
     let arrived = tensor.convert_with::<Dst>(policy)?;
     let (data, copied) = (data(&arrived.value), arrived.copied);
-    let back: Tensor = arrived.value.share()?;
-    Ok(Arrived { copied, data, bytes: back.view().to_bytes()?, shape: back.shape().to_vec() })
+    Ok(Arrived { copied, data, tensor: arrived.value.share()? })
 }
 
 /// Calls `$body` with `$T` bound to the Rust type of `$dtype`, or gives `$otherwise`.

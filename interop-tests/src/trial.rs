@@ -1,6 +1,6 @@
-//! One square of the matrix: a sample, a source, a target.
+//! One square of the matrix: a sample, a source, a target; and a journey over several.
 
-use std::fmt;
+use std::{fmt, thread};
 
 use dlbridge::{CopyPolicy, DataType, Error, Reason, Route};
 use libtest_mimic::{Completion, Failed, Trial};
@@ -118,11 +118,105 @@ impl Cell {
     fn check(&self, arrived: Arrived, source: *const u8, copied: Option<Reason>) -> Result<(), Failed> {
         let shape: Vec<i64> = self.sample.strided().shape.iter().map(|length| *length as i64).collect();
         ensure!(arrived.copied, copied, "copy");
-        ensure!(arrived.shape, shape, "shape");
-        ensure!(arrived.bytes, self.sample.expected_bytes(), "elements");
+        ensure!(arrived.tensor.shape(), &shape[..], "shape");
+        ensure!(arrived.tensor.view().to_bytes().map_err(Failed::from)?, self.sample.expected_bytes(), "elements");
         if !shape.contains(&0) {
             ensure!(arrived.data == source, copied.is_none(), "same memory");
         }
+        Ok(())
+    }
+}
+
+/// A sample on its way through three framework types and back to the first, A → B → C → A, where it enters C on another
+/// thread. C producers, which count their deleter's calls, cannot be gone back to: their tensors go A → B → C → B.
+#[derive(Clone, Copy)]
+pub struct Journey {
+    sample: Sample,
+    source: &'static dyn Peer,
+    stops: [&'static dyn Peer; 3],
+}
+
+impl fmt::Display for Journey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sample, source, stops } = self;
+        write!(f, "{}/{}/{}", sample.dtype, sample.layout.name, source.name())?;
+        stops.iter().try_for_each(|stop| write!(f, "->{}", stop.name()))
+    }
+}
+
+/// Every journey through three different framework types of which none refuses the sample; from C producers, one by way
+/// of each type.
+pub fn journeys() -> Vec<Journey> {
+    let cells = cells();
+    let accepts = |cell: &&Cell| {
+        let promise = cell.target.promise(&facts(cell.sample, &cell.make()));
+        !matches!(promise, None | Some(Promise::Refuse(_)))
+    };
+    let accepted: Vec<Cell> = cells.iter().filter(accepts).copied().collect();
+    // Squares of the same sample and source stand together.
+    let same = |a: &Cell, b: &Cell| {
+        a.sample.dtype == b.sample.dtype
+            && a.sample.layout.name == b.sample.layout.name
+            && a.source.name() == b.source.name()
+    };
+    let mut journeys = Vec::new();
+    for group in accepted.chunk_by(same) {
+        let Cell { sample, source, .. } = group[0];
+        let home = group.iter().map(|cell| cell.target).find(|target| target.name() == source.name());
+        let others: Vec<_> = group.iter().map(|cell| cell.target).filter(|it| it.name() != source.name()).collect();
+        for (index, first) in others.iter().copied().enumerate() {
+            // Each of the others, beginning with the next one.
+            let mut seconds = (1..others.len()).map(|steps| others[(index + steps) % others.len()]);
+            match home {
+                Some(home) => journeys.extend(seconds.map(|it| Journey { sample, source, stops: [first, it, home] })),
+                None => journeys.extend(seconds.next().map(|it| Journey { sample, source, stops: [first, it, first] })),
+            }
+        }
+    }
+    journeys
+}
+
+impl Journey {
+    /// The journey as a test with a name to filter by.
+    pub fn into_trial(self) -> Trial {
+        Trial::test(self.to_string(), move || {
+            self.travel(true)?;
+            self.travel(false)
+        })
+    }
+
+    /// Every stop does what its route announces, and the elements arrive, whether the framework's own handle goes first
+    /// or last.
+    fn travel(&self, keep_goes_first: bool) -> Result<(), Failed> {
+        let Made { tensor, data: source, calls, keep, .. } = self.source.make(&self.sample).expect("made before");
+        let (mut keep, shape) = (Some(keep), tensor.shape().to_vec());
+        let (mut tensor, mut address) = (tensor, source.addr());
+        for (index, stop) in self.stops.into_iter().enumerate() {
+            if keep_goes_first {
+                keep = None;
+            }
+            let announced = stop.route(&tensor);
+            let import = move || {
+                let Arrived { copied, data, tensor } = stop.import(tensor, CopyPolicy::IfNeeded)?;
+                Ok::<_, Error>((copied, data.addr(), tensor))
+            };
+            let (copied, data, arrived) = match index {
+                1 => thread::spawn(import).join().expect("no panic on the way")?,
+                _ => import()?,
+            };
+            ensure!(announced, copied.map_or(Route::Shared, Route::Copied), "route");
+            ensure!(arrived.dtype(), self.sample.dtype, "dtype");
+            ensure!(arrived.shape(), &shape[..], "shape");
+            if !shape.contains(&0) {
+                ensure!(data == address, copied.is_none(), "same memory");
+            }
+            // What Arrow packs is unpacked when it goes on, so that it has another address then.
+            (address, tensor) = (arrived.data().addr(), arrived);
+        }
+        ensure!(tensor.view().to_bytes().map_err(Failed::from)?, self.sample.expected_bytes(), "elements");
+        drop(keep);
+        drop(tensor);
+        ensure!(calls.map_or(1, |calls| calls.count()), 1, "calls of the deleter");
         Ok(())
     }
 }

@@ -90,8 +90,7 @@ impl Peer for Lists {
         // What was packed has to be unpacked to be read.
         let arrived = tensor.convert_with::<ArrayRef>(policy)?;
         let (data, copied) = (data(&arrived.value), arrived.copied);
-        let back: Tensor = arrived.value.convert()?;
-        Ok(Arrived { copied, data, bytes: back.view().to_bytes()?, shape: back.shape().to_vec() })
+        Ok(Arrived { copied, data, tensor: arrived.value.convert()? })
     }
 }
 
@@ -212,7 +211,6 @@ impl Peer for Batches {
         let arrived = tensor.convert_with::<RecordBatch>(policy)?;
         let data = if arrived.value.num_columns() > 0 { data(arrived.value.column(0)) } else { std::ptr::null() };
         // Columns with gaps between them are not known to be one allocation any more.
-        let back: Tensor = arrived.value.convert()?;
-        Ok(Arrived { copied: arrived.copied, data, bytes: back.view().to_bytes()?, shape: back.shape().to_vec() })
+        Ok(Arrived { copied: arrived.copied, data, tensor: arrived.value.convert()? })
     }
 }

@@ -36,10 +36,12 @@ impl Peer for RustVec {
     }
 
     fn import(&self, tensor: Tensor, policy: CopyPolicy) -> Result<Arrived, Error> {
-        let shape = tensor.shape().to_vec();
+        let shape: Vec<usize> = tensor.shape().iter().map(|length| *length as usize).collect();
         by_element!(tensor.dtype(), T => {
-            let arrived = super::arrive(tensor, policy, |vec: &Vec<T>| vec.as_ptr().cast())?;
-            Ok(Arrived { shape, ..arrived })
+            let arrived = tensor.convert_with::<Vec<T>>(policy)?;
+            let (data, copied) = (arrived.value.as_ptr().cast(), arrived.copied);
+            let tensor = Tensor::new(arrived.value, &shape).map_err(Error::from)?;
+            Ok(Arrived { copied, data, tensor })
         }, _ => unreachable!("no promise"))
     }
 }
