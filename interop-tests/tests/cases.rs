@@ -315,6 +315,22 @@ fn e1_a_boolean_that_is_neither_0_nor_1_is_found() {
 }
 
 #[test]
+fn e1_booleans_that_a_framework_copies_by_itself_are_checked() {
+    let like = Descriptor::new(ptr::dangling(), DataType::BOOL, Device::CPU, Flags::empty(), &[3], None);
+    let filled = |bytes: [u8; 3]| {
+        let write = |target: *mut u8| {
+            // SAFETY: there is room for the three elements of `like`.
+            unsafe { target.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+            Ok(())
+        };
+        // SAFETY: all bytes are written.
+        unsafe { Tensor::filled(&like.clone().unwrap(), write) }
+    };
+    assert_eq!(filled([1, 0, 1]).unwrap().as_slice::<bool>(), Ok(&[true, false, true][..]));
+    assert_eq!(filled([1, 0, 2]).err(), Some(Error::InvalidBool { index: 2, value: 2 }));
+}
+
+#[test]
 fn e3_bfloat16_is_bfloat16() {
     let tensor: Tensor = vec![bf16::from_f32(1.5)].share().unwrap();
     assert_eq!(tensor.dtype(), DataType::new(DataTypeCode(4), 16, 1));
