@@ -6,7 +6,7 @@
 #![cfg(all(feature = "ndarray", feature = "candle"))]
 
 use std::ptr;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use dlbridge::candle::candle_core::{DType, Device as CandleDevice, Tensor as Candle};
@@ -16,7 +16,7 @@ use dlbridge::ndarray::ndarray::{
 };
 use dlbridge::{
     Bridge, CopyPolicy, DataType, DataTypeCode, Descriptor, Device, DeviceType, Error, Exchange, Flags, Lend, LendMut,
-    Reason, Rejected, Route, Tensor, TensorMut, TensorRef,
+    Memory, Reason, Rejected, Route, Tensor, TensorMut, TensorRef,
 };
 use half::bf16;
 use interop_tests::raw::{ABIS, Abi, Calls, Producer};
@@ -564,6 +564,46 @@ fn unguarded_candle_exports_come_back_too() {
     let tensor = unsafe { dlbridge::candle::export_unguarded(&candle) }.unwrap();
     let back: Candle = tensor.share().unwrap();
     assert_eq!(back.id(), candle.id());
+}
+
+#[test]
+fn a_part_of_a_vector_is_not_the_vector() {
+    let memory = Memory { dtype: DataType::FLOAT32, device: Device::CPU, flags: Flags::empty(), is_valid: true };
+    let part = |from: usize, len: i64| {
+        let describe = |vec: &mut Vec<f32>, lengths: &mut [i64], strides: &mut [i64]| {
+            (lengths[0], strides[0]) = (len, 1);
+            vec[from..].as_mut_ptr().cast()
+        };
+        // SAFETY: the vector has these elements, and is the tensor's own.
+        unsafe { Tensor::from_owner(numbers(4), memory, 1, describe) }
+    };
+    for (from, len) in [(0, 3), (1, 3), (0, 1)] {
+        let elements = &numbers(4)[from..from + len as usize];
+        assert_eq!(part(from, len).into_vec::<f32>().unwrap_err().as_slice::<f32>(), Ok(elements));
+        assert!(matches!(
+            part(from, len).share::<Vec<f32>>(),
+            Err(Error::CopyRequired { reason: Reason::Strided, .. })
+        ));
+        assert!(matches!(part(from, len).share::<Candle>(), Err(Error::CopyRequired { .. })));
+        assert_eq!(part(from, len).view().elements::<f32>().unwrap().collect::<Vec<_>>(), elements);
+        assert_eq!(part(from, len).to_vec::<f32>().unwrap(), elements);
+    }
+    assert_eq!(part(0, 4).into_vec::<f32>().unwrap(), numbers(4));
+}
+
+#[test]
+fn an_arc_goes_out_writable_only_if_nobody_else_can_reach_it() {
+    let (alone, held): (Arc<[f32]>, Arc<[f32]>) = (numbers(3).into(), numbers(3).into());
+    let watched: Arc<Vec<f32>> = Arc::new(numbers(3));
+    let (other, weak) = (Arc::clone(&held), Arc::downgrade(&watched));
+    assert!(!Tensor::new(alone, &[3]).unwrap().flags().is_read_only());
+    let held = Tensor::new(held, &[3]).unwrap();
+    let watched = Tensor::new(watched, &[3]).unwrap();
+    assert!(held.flags().is_read_only() && watched.flags().is_read_only());
+    // Not either once the others are gone: whoever has seen the flag may have handed out readers.
+    drop(other);
+    assert!(held.flags().is_read_only());
+    assert!(weak.upgrade().is_some());
 }
 
 #[test]
