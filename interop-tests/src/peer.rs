@@ -19,7 +19,7 @@ use std::any::Any;
 
 use dlbridge::{Bridge, CopyPolicy, DataType, Error, Export, Import, Reason, Route, Tensor};
 
-use crate::raw::Calls;
+use crate::raw::{Abi, Calls, Producer};
 use crate::sample::{Sample, Strided};
 
 /// A framework type under test.
@@ -235,11 +235,15 @@ pub fn rust_has(dtype: DataType) -> bool {
     by_element!(dtype, _T => true, _ => false)
 }
 
-/// The bytes of a sample's base as elements of `T`, which the caller has chosen by the sample's dtype.
-fn base_elements<T: dlbridge::Element>(sample: &Sample) -> Vec<T> {
-    let (bytes, shape) = (sample.base_bytes(), sample.layout.base);
-    let shape: Vec<i64> = shape.iter().map(|length| *length as i64).collect();
+/// A sample's base as a tensor of C's.
+fn base(sample: &Sample) -> Tensor {
+    let shape: Vec<i64> = sample.layout.base.iter().map(|length| *length as i64).collect();
+    let producer = Producer::new(sample.dtype, &shape, &sample.base_bytes());
     // SAFETY: a well-formed producer over its own memory, which nobody else uses.
-    let tensor = unsafe { crate::raw::Producer::new(sample.dtype, &shape, &bytes).import(crate::raw::Abi::Versioned) };
-    tensor.and_then(|tensor| tensor.to_vec()).expect("a well-formed tensor of `T`")
+    unsafe { producer.import(Abi::Versioned) }.expect("a well-formed tensor")
+}
+
+/// The elements of a sample's base, whose type the caller has chosen by the sample's dtype.
+fn base_elements<T: dlbridge::Element>(sample: &Sample) -> Vec<T> {
+    base(sample).to_vec().expect("a tensor of `T`")
 }

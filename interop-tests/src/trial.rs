@@ -23,23 +23,26 @@ impl fmt::Display for Cell {
     }
 }
 
-/// Every square whose source has the type and the layout, and whose target has something to promise for it.
-pub fn cells() -> Vec<Cell> {
+/// Every sample that a framework has, with that framework and what promises depend on.
+fn sources() -> impl Iterator<Item = (&'static dyn Peer, Facts)> {
     let samples = DataType::ALL.iter().flat_map(|dtype| LAYOUTS.iter().map(|layout| Sample { dtype: *dtype, layout }));
-    let mut cells = Vec::new();
-    for sample in samples {
-        for source in PEERS {
-            let Some(made) = source.make(&sample) else { continue };
-            let facts = facts(sample, &made);
-            let targets = PEERS.iter().filter(|target| target.promise(&facts).is_some());
-            cells.extend(targets.map(|target| Cell { sample, source: *source, target: *target }));
-        }
-    }
-    cells
+    samples.flat_map(|sample| {
+        PEERS.iter().filter_map(move |source| source.make(&sample).map(|made| (*source, facts(sample, &made))))
+    })
 }
 
 fn facts(sample: Sample, made: &Made) -> Facts {
     Facts { sample, strided: sample.strided(), read_only: made.read_only, owner: made.owner }
+}
+
+/// Every square whose source has the type and the layout, and whose target has something to promise for it.
+pub fn cells() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for (source, facts) in sources() {
+        let targets = PEERS.iter().filter(|target| target.promise(&facts).is_some());
+        cells.extend(targets.map(|target| Cell { sample: facts.sample, source, target: *target }));
+    }
+    cells
 }
 
 macro_rules! ensure {
@@ -147,27 +150,16 @@ impl fmt::Display for Journey {
 /// Every journey through three different framework types of which none refuses the sample; from C producers, one by way
 /// of each type.
 pub fn journeys() -> Vec<Journey> {
-    let cells = cells();
-    let accepts = |cell: &&Cell| {
-        let promise = cell.target.promise(&facts(cell.sample, &cell.make()));
-        !matches!(promise, None | Some(Promise::Refuse(_)))
-    };
-    let accepted: Vec<Cell> = cells.iter().filter(accepts).copied().collect();
-    // Squares of the same sample and source stand together.
-    let same = |a: &Cell, b: &Cell| {
-        a.sample.dtype == b.sample.dtype
-            && a.sample.layout.name == b.sample.layout.name
-            && a.source.name() == b.source.name()
-    };
     let mut journeys = Vec::new();
-    for group in accepted.chunk_by(same) {
-        let Cell { sample, source, .. } = group[0];
-        let home = group.iter().map(|cell| cell.target).find(|target| target.name() == source.name());
-        let others: Vec<_> = group.iter().map(|cell| cell.target).filter(|it| it.name() != source.name()).collect();
+    for (source, facts) in sources() {
+        let sample = facts.sample;
+        let accepts = |peer: &&'static dyn Peer| !matches!(peer.promise(&facts), None | Some(Promise::Refuse(_)));
+        let is_source = |peer: &&'static dyn Peer| peer.name() == source.name();
+        let (home, others): (Vec<_>, Vec<_>) = PEERS.iter().copied().filter(accepts).partition(is_source);
         for (index, first) in others.iter().copied().enumerate() {
             // Each of the others, beginning with the next one.
             let mut seconds = (1..others.len()).map(|steps| others[(index + steps) % others.len()]);
-            match home {
+            match home.first().copied() {
                 Some(home) => journeys.extend(seconds.map(|it| Journey { sample, source, stops: [first, it, home] })),
                 None => journeys.extend(seconds.next().map(|it| Journey { sample, source, stops: [first, it, first] })),
             }
@@ -189,12 +181,9 @@ impl Journey {
     /// or last.
     fn travel(&self, keep_goes_first: bool) -> Result<(), Failed> {
         let Made { tensor, data: source, calls, keep, .. } = self.source.make(&self.sample).expect("made before");
-        let (mut keep, shape) = (Some(keep), tensor.shape().to_vec());
+        let (keep, shape) = ((!keep_goes_first).then_some(keep), tensor.shape().to_vec());
         let (mut tensor, mut address) = (tensor, source.addr());
         for (index, stop) in self.stops.into_iter().enumerate() {
-            if keep_goes_first {
-                keep = None;
-            }
             let announced = stop.route(&tensor);
             let import = move || {
                 let Arrived { copied, data, tensor } = stop.import(tensor, CopyPolicy::IfNeeded)?;

@@ -7,17 +7,8 @@ use dlbridge::arrow::arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
 use dlbridge::arrow::arrow_schema::{DataType as ArrowType, Field};
 use dlbridge::{Bridge, CopyPolicy, DataType, Error, Exchange, Reason, Route, Tensor};
 
-use super::{Arrived, Facts, Made, Owner, Peer, Promise, arrive};
-use crate::raw::{Abi, Producer};
+use super::{Arrived, Facts, Made, Owner, Peer, Promise, arrive, base};
 use crate::sample::{Op, Sample, Strided};
-
-/// The sample's base as a raw tensor.
-fn base(sample: &Sample) -> Tensor {
-    let shape: Vec<i64> = sample.layout.base.iter().map(|length| *length as i64).collect();
-    let producer = Producer::new(sample.dtype, &shape, &sample.base_bytes());
-    // SAFETY: a well-formed producer over its own memory, which nobody else uses.
-    unsafe { producer.import(Abi::Versioned) }.expect("a well-formed tensor")
-}
 
 fn shared<T>(tensor: Tensor, data: *const u8, keep: T) -> Made
 where

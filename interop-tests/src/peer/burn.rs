@@ -5,17 +5,8 @@ use dlbridge::burn::burn_ndarray::NdArrayTensor;
 use dlbridge::burn::burn_std::{DType, Shape, Slice};
 use dlbridge::{Bridge, CopyPolicy, DataType, Error, Exchange, Reason, Route, Tensor};
 
-use super::{Arrived, Facts, Made, Owner, Peer, Promise, arrive};
-use crate::raw::{Abi, Producer};
+use super::{Arrived, Facts, Made, Owner, Peer, Promise, arrive, base};
 use crate::sample::{Op, Sample};
-
-/// The sample's base as a raw tensor.
-fn base(sample: &Sample) -> Tensor {
-    let shape: Vec<i64> = sample.layout.base.iter().map(|length| *length as i64).collect();
-    let producer = Producer::new(sample.dtype, &shape, &sample.base_bytes());
-    // SAFETY: a well-formed producer over its own memory, which nobody else uses.
-    unsafe { producer.import(Abi::Versioned) }.expect("a well-formed tensor")
-}
 
 /// The sample as a flex tensor, made by burn's own operations.
 fn flex(sample: &Sample) -> Option<FlexTensor> {

@@ -3,8 +3,7 @@
 use dlbridge::candle::candle_core::{DType, Tensor as CandleTensor};
 use dlbridge::{Bridge, CopyPolicy, Error, Exchange, Reason, Route, Tensor};
 
-use super::{Arrived, Facts, Made, Owner, Peer, Promise, arrive};
-use crate::raw::{Abi, Producer};
+use super::{Arrived, Facts, Made, Owner, Peer, Promise, arrive, base};
 use crate::sample::{Op, Sample};
 
 pub(super) struct Candle;
@@ -12,11 +11,7 @@ pub(super) struct Candle;
 /// The sample as a candle tensor, made by candle's own operations; `None` if candle has none for it.
 fn tensor(sample: &Sample) -> Option<CandleTensor> {
     sample.dtype.exchange::<DType>().ok()?;
-    let shape: Vec<i64> = sample.layout.base.iter().map(|length| *length as i64).collect();
-    let producer = Producer::new(sample.dtype, &shape, &sample.base_bytes());
-    // SAFETY: a well-formed producer over its own memory, which nobody else uses.
-    let base = unsafe { producer.import(Abi::Versioned) }.expect("a well-formed tensor");
-    let base: CandleTensor = base.convert().expect("a dtype of candle's");
+    let base: CandleTensor = base(sample).convert().expect("a dtype of candle's");
     sample.layout.ops.iter().try_fold(base, |tensor, op| match *op {
         Op::Permute(axes) => tensor.permute(axes).ok(),
         Op::Narrow(axis, start, length) => tensor.narrow(axis, start, length).ok(),

@@ -3,8 +3,7 @@
 use dlbridge::tch::tch::Tensor as TorchTensor;
 use dlbridge::{Bridge, CopyPolicy, DataType, Error, ReadOnly, Reason, Route, Tensor};
 
-use super::{Arrived, Facts, Made, Owner, Peer, Promise, arrive};
-use crate::raw::{Abi, Producer};
+use super::{Arrived, Facts, Made, Owner, Peer, Promise, arrive, base};
 use crate::sample::{Op, Sample};
 
 /// What libtorch has in common with DLPack, written down once more, beside the library's own table.
@@ -37,11 +36,7 @@ fn tensor(sample: &Sample) -> Option<TorchTensor> {
     if !DTYPES.contains(&sample.dtype) {
         return None;
     }
-    let shape: Vec<i64> = sample.layout.base.iter().map(|length| *length as i64).collect();
-    let producer = Producer::new(sample.dtype, &shape, &sample.base_bytes());
-    // SAFETY: a well-formed producer over its own memory, which nobody else uses.
-    let base = unsafe { producer.import(Abi::Versioned) }.expect("a well-formed tensor");
-    let base: TorchTensor = base.share().expect("a dtype of libtorch's");
+    let base: TorchTensor = base(sample).share().expect("a dtype of libtorch's");
     sample.layout.ops.iter().try_fold(base, |tensor, op| match *op {
         Op::Permute(axes) => {
             let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
