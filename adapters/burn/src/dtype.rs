@@ -79,55 +79,55 @@ impl Interchange<Burn> for BurnDevice {
 macro_rules! by_dtype {
     ($dtype:expr, $T:ident => $body:expr, _ => $otherwise:expr) => {
         match $dtype {
-            DType::F64 => {
+            burn_std::DType::F64 => {
                 type $T = f64;
                 $body
             }
-            DType::F32 | DType::Flex32 => {
+            burn_std::DType::F32 | burn_std::DType::Flex32 => {
                 type $T = f32;
                 $body
             }
-            DType::F16 => {
+            burn_std::DType::F16 => {
                 type $T = half::f16;
                 $body
             }
-            DType::BF16 => {
+            burn_std::DType::BF16 => {
                 type $T = half::bf16;
                 $body
             }
-            DType::I64 => {
+            burn_std::DType::I64 => {
                 type $T = i64;
                 $body
             }
-            DType::I32 => {
+            burn_std::DType::I32 => {
                 type $T = i32;
                 $body
             }
-            DType::I16 => {
+            burn_std::DType::I16 => {
                 type $T = i16;
                 $body
             }
-            DType::I8 => {
+            burn_std::DType::I8 => {
                 type $T = i8;
                 $body
             }
-            DType::U64 => {
+            burn_std::DType::U64 => {
                 type $T = u64;
                 $body
             }
-            DType::U32 => {
+            burn_std::DType::U32 => {
                 type $T = u32;
                 $body
             }
-            DType::U16 => {
+            burn_std::DType::U16 => {
                 type $T = u16;
                 $body
             }
-            DType::U8 => {
+            burn_std::DType::U8 => {
                 type $T = u8;
                 $body
             }
-            DType::Bool(burn_std::BoolStore::Native | burn_std::BoolStore::U8) => {
+            burn_std::DType::Bool(burn_std::BoolStore::Native | burn_std::BoolStore::U8) => {
                 type $T = bool;
                 $body
             }

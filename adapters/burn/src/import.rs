@@ -12,6 +12,15 @@ use crate::host::check;
 use crate::memory::foreign;
 use crate::{Burn, NAME};
 
+/// The type that burn has the elements as. Booleans are looked at, because burn reads them without a look.
+pub(crate) fn checked_dtype(tensor: &Tensor) -> Result<DType, Error> {
+    let dtype = DType::from_dlpack(tensor.dtype())?;
+    if dtype.is_bool() {
+        tensor.view().as_ptr::<bool>()?;
+    }
+    Ok(dtype)
+}
+
 impl Import<Burn> for FlexTensor {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         let dtype = match DType::from_dlpack(tensor.dtype()).and_then(|dtype| tensor.check_host().map(|()| dtype)) {
@@ -28,11 +37,7 @@ impl Import<Burn> for FlexTensor {
 
     fn import(tensor: Tensor) -> Result<Self, Error> {
         Self::plan(&tensor.descriptor()).require_shared(NAME)?;
-        let dtype = DType::from_dlpack(tensor.dtype())?;
-        // burn reads booleans without a look at them.
-        if dtype.is_bool() {
-            tensor.view().as_ptr::<bool>()?;
-        }
+        let dtype = checked_dtype(&tensor)?;
         let tensor = match tensor.downcast::<Exported>() {
             Ok(Exported { bytes, layout, dtype }) => return Ok(Self::from_arc(bytes, layout, dtype)),
             Err(tensor) => tensor,

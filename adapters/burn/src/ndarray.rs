@@ -1,15 +1,16 @@
 //! burn's deprecated backend ndarray ↔ DLPack: its primitive, which holds either an array or borrowed bytes.
 
+use burn_flex::FlexTensor;
 use burn_ndarray::NdArrayTensor;
-use burn_std::{Bytes, DType, Shape, TensorData};
+use burn_std::{Bytes, Shape, TensorData};
 use dlbridge_core::layout::Dims;
 use dlbridge_core::{
-    Bridge, DataType, Descriptor, Device, Error, Export, Flags, Import, Interchange, Memory, Reason, Route, Tensor,
-    TensorRef,
+    Bridge, DataType, Descriptor, Device, Error, Export, Flags, Import, Memory, Reason, Route, Tensor, TensorRef,
 };
 use dlbridge_ndarray::ndarray::{ArrayView, IxDyn};
 
 use crate::dtype::by_dtype;
+use crate::import::checked_dtype;
 use crate::memory::foreign;
 use crate::{Burn, NAME};
 
@@ -105,29 +106,20 @@ impl Export<Burn> for &NdArrayTensor {
 
 impl Import<Burn> for NdArrayTensor {
     fn plan(tensor: &Descriptor<'_>) -> Route {
-        let dtype = match DType::from_dlpack(tensor.dtype()).and_then(|dtype| tensor.check_host().map(|()| dtype)) {
-            Ok(DType::F16 | DType::BF16) => {
+        match FlexTensor::plan(tensor) {
+            Route::Impossible(error) => Route::Impossible(error),
+            _ if matches!(tensor.dtype(), DataType::FLOAT16 | DataType::BFLOAT16) => {
                 let framework = "burn's backend ndarray";
-                return Route::Impossible(Error::UnsupportedDType { framework, dtype: tensor.dtype() });
+                Route::Impossible(Error::UnsupportedDType { framework, dtype: tensor.dtype() })
             }
-            Ok(dtype) => dtype,
-            Err(error) => return Route::Impossible(error),
-        };
-        let align = by_dtype!(dtype, T => align_of::<T>(), _ => 1);
-        match tensor.check_align(align) {
             _ if !tensor.is_row_major() => Route::Copied(Reason::Strided),
-            Ok(()) => Route::Shared,
-            Err(_) => Route::Copied(Reason::Misaligned { align }),
+            route => route,
         }
     }
 
     fn import(tensor: Tensor) -> Result<Self, Error> {
         Self::plan(&tensor.descriptor()).require_shared(NAME)?;
-        let dtype = DType::from_dlpack(tensor.dtype())?;
-        // burn reads booleans without a look at them.
-        if dtype.is_bool() {
-            tensor.view().as_ptr::<bool>()?;
-        }
+        let dtype = checked_dtype(&tensor)?;
         let tensor = match tensor.downcast::<Self>() {
             Ok(own) => return Ok(own),
             Err(tensor) => tensor,
