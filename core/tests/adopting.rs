@@ -81,16 +81,20 @@ fn what_cannot_be_adopted_comes_back() {
 fn memory_is_adopted_again_and_twice_at_a_time() {
     let released = Arc::default();
     let memory: Arc<[f32]> = (0..LEAST).map(|n| n as f32).collect::<Vec<_>>().into();
-    struct Handle(#[allow(dead_code)] Arc<[f32]>, Arc<AtomicUsize>);
+    struct Handle {
+        _memory: Arc<[f32]>,
+        released: Arc<AtomicUsize>,
+    }
     impl Drop for Handle {
         fn drop(&mut self) {
-            self.1.fetch_add(1, Ordering::SeqCst);
+            self.released.fetch_add(1, Ordering::SeqCst);
         }
     }
     let again = || {
         let elements = memory.as_ptr().cast_mut();
+        let owner = Handle { _memory: memory.clone(), released: Arc::clone(&released) };
         // SAFETY: nobody writes the elements, through the vector or otherwise.
-        unsafe { adopt(elements, LEAST, Handle(memory.clone(), Arc::clone(&released))) }.map_err(|it| it.error).unwrap()
+        unsafe { adopt(elements, LEAST, owner) }.map_err(|it| it.error).unwrap()
     };
     for round in 0..3 {
         let (one, other) = (again(), again());
@@ -104,10 +108,13 @@ fn memory_is_adopted_again_and_twice_at_a_time() {
 #[test]
 fn owners_may_use_the_allocator_and_drop_adopted_vectors() {
     let released: Arc<AtomicUsize> = Arc::default();
-    struct Nested(Vec<f32>, #[allow(dead_code)] Owner);
+    struct Nested {
+        inner: Vec<f32>,
+        _outer: Owner,
+    }
     impl Drop for Nested {
         fn drop(&mut self) {
-            let copy = self.0.clone();
+            let copy = self.inner.clone();
             assert_eq!(copy.len(), LEAST);
         }
     }
@@ -115,7 +122,7 @@ fn owners_may_use_the_allocator_and_drop_adopted_vectors() {
     let mut outer = Owner(vec![1.; LEAST].into(), released.clone());
     let elements = outer.0.as_mut_ptr();
     // SAFETY: the owner's own elements, which nobody else has.
-    let vec = unsafe { adopt(elements, LEAST, Nested(inner, outer)) }.map_err(|it| it.error).unwrap();
+    let vec = unsafe { adopt(elements, LEAST, Nested { inner, _outer: outer }) }.map_err(|it| it.error).unwrap();
     drop(vec);
     assert_eq!(released.load(Ordering::SeqCst), 2);
 }
