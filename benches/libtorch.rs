@@ -2,16 +2,14 @@
 
 use std::ffi::c_void;
 use std::hint::black_box;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use dlbridge::ndarray::ndarray::ArrayView2;
-use dlbridge::sys::{
-    DLDataType, DLDevice, DLManagedTensorVersioned, DLPACK_MAJOR_VERSION, DLPackVersion, DLTensor, kDLCPU, kDLFloat,
-};
+use dlbridge::sys::DLManagedTensorVersioned;
 use dlbridge::tch::{export_shared, tch};
 use dlbridge::{Bridge, Lend, ReadOnly, Tensor};
-use dlbridge_benches::Ratios;
+use dlbridge_benches::{Ratios, reusable_export};
 use tch::{Kind, Tensor as Torch};
 use torch_sys::C_tensor;
 
@@ -55,23 +53,7 @@ fn import(criterion: &mut Criterion) {
     let mut group = Ratios::new(criterion, "libtorch tensor 64 × 64: import and drop");
     let (mut memory, mut shape, mut strides) = (vec![0f32; 64 * 64], [64i64, 64], [64i64, 1]);
     let data = memory.as_mut_ptr().cast::<c_void>();
-    // A producer that costs nothing: one struct, used again and again, without a deleter.
-    let mut producer = DLManagedTensorVersioned {
-        version: DLPackVersion { major: DLPACK_MAJOR_VERSION, minor: 0 },
-        manager_ctx: ptr::null_mut(),
-        deleter: Some(keep),
-        flags: 0,
-        dl_tensor: DLTensor {
-            data,
-            device: DLDevice { device_type: kDLCPU, device_id: 0 },
-            ndim: 2,
-            dtype: DLDataType { code: kDLFloat, bits: 32, lanes: 1 },
-            shape: shape.as_mut_ptr(),
-            strides: strides.as_mut_ptr(),
-            byte_offset: 0,
-        },
-    };
-    unsafe extern "C" fn keep(_: *mut DLManagedTensorVersioned) {}
+    let mut producer = reusable_export(data, &mut shape, &mut strides, 0);
     let managed = NonNull::from(&mut producer);
     // SAFETY: the struct and its memory outlive every tensor made of them, and no two of these live at once.
     let tensor = || unsafe { Tensor::from_raw(black_box(managed)) }.expect("a well-formed tensor");

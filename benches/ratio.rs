@@ -3,6 +3,8 @@
 //! The floor is what any export has to do at least: allocate and free a block of 128 bytes, and count a reference up
 //! and down.
 
+mod producer;
+
 use std::cell::RefCell;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -10,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use comfy_table::{CellAlignment, Table, presets};
 use criterion::Criterion;
+
+pub use producer::reusable_export;
 
 /// Whether this run measures, or only sees that everything runs, as `cargo test --benches` does.
 pub fn is_measured() -> bool {
