@@ -8,45 +8,27 @@
 //! example writes one first, of 768 floats a row. A column that is not aligned in the file, has nulls or holds no
 //! numbers is an error that says so.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
-use arrow_array::types::Float32Type;
-use arrow_array::{FixedSizeListArray, PrimitiveArray, RecordBatch};
-use arrow_ipc::writer::FileWriter;
-use arrow_schema::{Field, Schema};
 use dlbridge::arrow::Column;
 use dlbridge::candle::candle_core::Tensor as Candle;
 use dlbridge::ndarray::ndarray::ArrayViewD;
 use dlbridge::tch::{data_ptr, tch};
 use dlbridge::{Bridge, CopyPolicy, DataType, Lend, ReadOnly, Route, Tensor};
+use dlbridge_pipelines::embeddings::{file_and_column, or_first};
 use dlbridge_pipelines::ipc::IpcFile;
-use dlbridge_pipelines::report::{Report, memory, progress};
-
-const BATCHES: usize = 8;
-const ROWS: usize = 2_500;
-const WIDTH: i32 = 768;
+use dlbridge_pipelines::report::{Report, memory};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args_os().skip(1);
-    let (given, column) = (arguments.next().map(PathBuf::from), arguments.next());
     let folder = tempfile::tempdir()?;
-    let path = match given {
-        Some(path) => path,
-        None => write_embeddings(&folder.path().join("embeddings.arrow"))?,
-    };
+    let (path, column) = file_and_column(folder.path())?;
 
     let before = memory("RssAnon");
     let start = Instant::now();
     // SAFETY: nobody writes the file while this example reads it: it is either a temporary one, or whoever names it
     // sees to that.
     let file = unsafe { IpcFile::map(&path) }?;
-    let name = match &column {
-        Some(name) => name.to_str().ok_or("the column's name is no UTF-8")?.to_owned(),
-        None => file.schema().fields().first().ok_or("the file has no columns")?.name().clone(),
-    };
+    let name = or_first(column, &file)?;
     let mut tensors = Vec::with_capacity(file.len());
     for batch in file.batches() {
         tensors.push(Column::of(&batch?, &name)?.share::<ReadOnly<tch::Tensor>>()?);
@@ -84,23 +66,4 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("{report}");
     Ok(())
-}
-
-/// Some embeddings, as a vector database would export them.
-fn write_embeddings(path: &Path) -> Result<PathBuf, Box<dyn std::error::Error>> {
-    let item = Arc::new(Field::new_list_field(arrow_schema::DataType::Float32, false));
-    let list = arrow_schema::DataType::FixedSizeList(item.clone(), WIDTH);
-    let schema = Arc::new(Schema::new(vec![Field::new("embedding", list, false)]));
-    let mut writer = FileWriter::try_new(File::create(path)?, &schema)?;
-    let bar = progress(BATCHES as u64, "writing a file");
-    for batch in 0..BATCHES {
-        let number = |n: usize| ((n * 31 + batch * 7) % 1000) as f32 / 1000.;
-        let values: PrimitiveArray<Float32Type> = (0..ROWS * WIDTH as usize).map(number).collect::<Vec<_>>().into();
-        let lists = FixedSizeListArray::try_new(item.clone(), WIDTH, Arc::new(values), None)?;
-        writer.write(&RecordBatch::try_new(schema.clone(), vec![Arc::new(lists)])?)?;
-        bar.inc(1);
-    }
-    writer.finish()?;
-    bar.finish_and_clear();
-    Ok(path.to_owned())
 }

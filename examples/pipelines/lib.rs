@@ -1,4 +1,5 @@
-//! What the pipelines share: memory-mapped IPC files, and tables of what was shared or copied.
+//! What the pipelines share: memory-mapped IPC files, one to try them on, and tables of what was shared or copied.
 
+pub mod embeddings;
 pub mod ipc;
 pub mod report;
