@@ -1,6 +1,7 @@
 //! Producers in C's terms: managed tensors of both ABIs, well-formed or hostile, that count their deleter's calls.
 
 use std::ffi::c_void;
+use std::fmt;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,6 +11,8 @@ use dlbridge::sys::{
     DLPackVersion, DLTensor, kDLCPU,
 };
 use dlbridge::{DataType, Device, Error, Tensor};
+
+use crate::sample::Sample;
 
 /// Counts the calls of one producer's deleter.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +32,15 @@ pub enum Abi {
     Legacy,
     /// `DLManagedTensorVersioned`.
     Versioned,
+}
+
+impl fmt::Display for Abi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Legacy => "legacy",
+            Self::Versioned => "versioned",
+        })
+    }
 }
 
 /// Both ABIs.
@@ -73,6 +85,18 @@ impl Producer {
         let producer =
             Self { tensor, version, flags, has_deleter: true, calls, memory, shape: Vec::new(), strides: Vec::new() };
         producer.shape(shape)
+    }
+
+    /// A sample as its layout says; `None` if that begins within a byte.
+    pub fn of(sample: &Sample) -> Option<Self> {
+        let strided = sample.strided();
+        let offset_bits = strided.offset as u64 * u64::from(sample.dtype.bits_per_element());
+        if offset_bits % 8 != 0 {
+            return None;
+        }
+        let shape: Vec<i64> = strided.shape.iter().map(|length| *length as i64).collect();
+        let producer = Self::new(sample.dtype, &shape, &sample.base_bytes()).strides(&strided.strides);
+        Some(producer.with(|producer| producer.tensor.byte_offset = offset_bits / 8))
     }
 
     /// A row-major tensor of floats.
@@ -176,12 +200,12 @@ fn release(manager_ctx: *mut c_void) {
     producer.calls.0.fetch_add(1, Ordering::SeqCst);
 }
 
-unsafe extern "C" fn delete_versioned(managed: *mut DLManagedTensorVersioned) {
+pub(crate) unsafe extern "C" fn delete_versioned(managed: *mut DLManagedTensorVersioned) {
     // SAFETY: the struct that `into_versioned` leaked.
     release(unsafe { Box::from_raw(managed) }.manager_ctx);
 }
 
-unsafe extern "C" fn delete_legacy(managed: *mut DLManagedTensor) {
+pub(crate) unsafe extern "C" fn delete_legacy(managed: *mut DLManagedTensor) {
     // SAFETY: the struct that `into_legacy` leaked.
     release(unsafe { Box::from_raw(managed) }.manager_ctx);
 }

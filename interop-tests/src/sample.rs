@@ -67,7 +67,8 @@ pub struct Strided {
 }
 
 impl Strided {
-    fn contiguous(shape: &[usize]) -> Self {
+    /// Row-major, from the beginning of its memory.
+    pub fn contiguous(shape: &[usize]) -> Self {
         let mut strides = vec![1; shape.len()];
         for axis in (1..shape.len()).rev() {
             strides[axis - 1] = strides[axis] * shape[axis].max(1) as i64;

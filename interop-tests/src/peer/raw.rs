@@ -17,15 +17,7 @@ impl Peer for Raw {
     }
 
     fn make(&self, sample: &Sample) -> Option<Made> {
-        let strided = sample.strided();
-        let offset_bits = strided.offset as u64 * u64::from(sample.dtype.bits_per_element());
-        if offset_bits % 8 != 0 {
-            return None;
-        }
-        let shape: Vec<i64> = strided.shape.iter().map(|length| *length as i64).collect();
-        let producer = Producer::new(sample.dtype, &shape, &sample.base_bytes())
-            .strides(&strided.strides)
-            .with(|producer| producer.tensor.byte_offset = offset_bits / 8);
+        let producer = Producer::of(sample)?;
         let (data, calls) = (producer.first(), Some(producer.calls()));
         // SAFETY: a well-formed producer over its own memory, which nobody else uses.
         let tensor = unsafe { producer.import(self.0) }.expect("a well-formed tensor");

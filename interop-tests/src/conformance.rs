@@ -1,0 +1,396 @@
+//! The conformance kit: managed tensors of every kind, well-formed and hostile, for any consumer of DLPack to face.
+//!
+//! A consumer implements [`Consumer`], in a few lines and without a type of this project's, and runs [`trials`] with
+//! `libtest_mimic`: every [`Case`] in both ABIs. What a well-formed tensor holds must arrive, or be refused by a limit
+//! that the consumer [declares](Consumer::limit); what is malformed must be refused; and the deleter runs exactly once,
+//! whatever happens. A crash, a leak or a read outside the memory is for the sanitizers to find.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::ptr::{self, NonNull};
+
+use dlbridge::sys::{DLManagedTensor, DLManagedTensorVersioned};
+use dlbridge::{DataType, DataTypeCode, Device, DeviceType, Flags};
+use libtest_mimic::{Failed, Trial};
+
+use crate::raw::{ABIS, Abi, Producer};
+use crate::sample::{LAYOUTS, Sample};
+
+/// A library that takes tensors over DLPack.
+pub trait Consumer: Sync {
+    /// For the trials' names.
+    fn name(&self) -> &str;
+
+    /// Takes ownership of the managed tensor, and reads it or refuses it, with a message.
+    ///
+    /// Every claim of an acceptable tensor is true, and its memory is its own; those of others are there to be refused.
+    ///
+    /// # Errors
+    /// That the tensor is refused. It is let go of nonetheless.
+    fn consume(&self, managed: Managed) -> Result<Read, String>;
+
+    /// Why this consumer refuses a case that the standard allows, if it does: it has no such type, or no such layout.
+    /// It is a failure not to refuse it then.
+    fn limit(&self, case: &Case) -> Option<Cow<'static, str>>;
+}
+
+/// A managed tensor in transit: who has it calls its deleter.
+#[derive(Clone, Copy, Debug)]
+pub enum Managed {
+    /// Of the legacy ABI.
+    Legacy(NonNull<DLManagedTensor>),
+    /// Of the versioned ABI.
+    Versioned(NonNull<DLManagedTensorVersioned>),
+}
+
+/// What a consumer has read.
+pub struct Read {
+    /// The lengths of the axes, in elements.
+    pub shape: Vec<i64>,
+    /// The elements in row-major order, without gaps.
+    pub bytes: Vec<u8>,
+    /// What keeps the tensor alive, to be dropped by the kit; `()` if the consumer has let go of it.
+    pub keep: Box<dyn Any>,
+}
+
+/// What has to become of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is well-formed: these lengths and elements arrive.
+    Accept(Vec<i64>, Vec<u8>),
+    /// It is malformed, or of no use to a consumer on the CPU.
+    Refuse,
+}
+
+/// A managed tensor to be made, and what has to become of it.
+pub struct Case {
+    name: String,
+    sample: Sample,
+    verdict: Verdict,
+    /// Whether the legacy ABI can say it.
+    is_legacy: bool,
+    make: Box<dyn Fn() -> Producer + Send + Sync>,
+}
+
+impl Case {
+    /// For the trial's name, and for [limits](Consumer::limit): `"dtype/float32"`, `"strides/null"`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The well-formed tensor that the case began as.
+    pub fn sample(&self) -> Sample {
+        self.sample
+    }
+
+    /// What has to become of it.
+    pub fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+}
+
+/// The float32 tensor of shape (2, 3, 4) that most cases are a change of.
+fn plain() -> Sample {
+    Sample { dtype: DataType::FLOAT32, layout: &LAYOUTS[0] }
+}
+
+fn shape_of(sample: &Sample) -> Vec<i64> {
+    sample.strided().shape.iter().map(|length| *length as i64).collect()
+}
+
+struct Cases(Vec<Case>);
+
+impl Cases {
+    fn push(
+        &mut self,
+        name: impl Into<String>,
+        (sample, verdict): (Sample, Verdict),
+        change: impl Fn(Producer) -> Producer + Send + Sync + 'static,
+    ) -> &mut Case {
+        let make = move || change(Producer::of(&sample).expect("a sample that begins at a whole byte"));
+        self.0.push(Case { name: name.into(), sample, verdict, is_legacy: true, make: Box::new(make) });
+        self.0.last_mut().expect("just pushed")
+    }
+
+    /// A well-formed tensor whose elements are those of the sample.
+    fn accept(
+        &mut self,
+        name: impl Into<String>,
+        sample: Sample,
+        change: impl Fn(Producer) -> Producer + Send + Sync + 'static,
+    ) -> &mut Case {
+        let verdict = Verdict::Accept(shape_of(&sample), sample.expected_bytes());
+        self.push(name, (sample, verdict), change)
+    }
+
+    /// A well-formed tensor of other lengths and elements than the sample's.
+    fn changed(
+        &mut self,
+        name: &str,
+        shape: &[i64],
+        elements: &[f32],
+        change: impl Fn(Producer) -> Producer + Send + Sync + 'static,
+    ) {
+        let bytes = elements.iter().flat_map(|element| element.to_ne_bytes()).collect();
+        let (from, accepted) = (elements.to_vec(), Verdict::Accept(shape.to_vec(), bytes));
+        let make = move || change(Producer::f32(&[from.len() as i64], &from));
+        self.0.push(Case {
+            name: name.into(),
+            sample: plain(),
+            verdict: accepted,
+            is_legacy: true,
+            make: Box::new(make),
+        });
+    }
+
+    fn refuse(&mut self, name: impl Into<String>, change: impl Fn(Producer) -> Producer + Send + Sync + 'static) {
+        self.push(name, (plain(), Verdict::Refuse), change);
+    }
+}
+
+/// Every case, well-formed ones first.
+pub fn cases() -> Vec<Case> {
+    let mut cases = Cases(Vec::new());
+    well_formed(&mut cases);
+    malformed(&mut cases);
+    cases.0
+}
+
+fn well_formed(cases: &mut Cases) {
+    for dtype in DataType::ALL {
+        cases.accept(format!("dtype/{dtype}"), Sample { dtype: *dtype, ..plain() }, |it| it);
+    }
+    for layout in LAYOUTS {
+        cases.accept(format!("layout/{}", layout.name), Sample { layout, ..plain() }, |it| it);
+    }
+    let layout = |name| Sample { layout: LAYOUTS.iter().find(|it| it.name == name).expect("its name"), ..plain() };
+
+    // DLPack 1.x: strides may be NULL, for row-major, in every version (since 1.2 discouraged).
+    cases.accept("strides/null", plain(), |it| it.strides(&[]));
+    // A stride says nothing on an axis of length 1, nor where there are no elements.
+    for (name, strides) in [("huge", [i64::MAX, 1, i64::MIN]), ("zero", [0, 1, 0]), ("negative", [-200, 1, -1])] {
+        let change = move |it: Producer| it.shape(&[1, 24, 1]).strides(&strides);
+        let elements: Vec<f32> = (0..24).map(|index| index as f32).collect();
+        cases.changed(&format!("strides/{name}_on_length_one"), &[1, 24, 1], &elements, change);
+    }
+    for (name, strides) in [("zero", [0, 0]), ("huge", [i64::MAX, -1]), ("negative", [-3, -1])] {
+        cases.accept(format!("empty/{name}_strides"), layout("empty"), move |it| it.strides(&strides));
+    }
+    cases.accept("empty/null_data", layout("empty"), |it| it.with(|it| it.tensor.data = ptr::null_mut()));
+    cases.accept("empty/offset_behind_null", layout("empty"), |it| {
+        it.with(|it| (it.tensor.data, it.tensor.byte_offset) = (ptr::null_mut(), 64))
+    });
+    cases.accept("scalar/with_shape", layout("scalar"), |it| {
+        it.with(|it| (it.tensor.shape, it.tensor.strides) = (ptr::dangling_mut(), ptr::dangling_mut()))
+    });
+    cases.changed("strides/overlapping", &[2, 2], &[0., 1., 1., 2.], |_| {
+        Producer::f32(&[2, 2], &[0., 1., 2.]).strides(&[1, 1])
+    });
+
+    cases.changed("offset/elements", &[2], &[2., 3.], |_| {
+        Producer::f32(&[2], &[0., 1., 2., 3.]).with(|it| it.tensor.byte_offset = 8)
+    });
+    cases.changed("offset/misaligned", &[2], &[2., 3.], |_| {
+        let bytes: Vec<u8> = [0, 0].into_iter().chain([2f32, 3.].into_iter().flat_map(f32::to_ne_bytes)).collect();
+        Producer::new(DataType::FLOAT32, &[2], &bytes).with(|it| it.tensor.byte_offset = 2)
+    });
+
+    cases.accept("deleter/null", plain(), |it| it.with(|it| it.has_deleter = false));
+    // Pinned and managed memory is memory of the host's.
+    for kind in DeviceType::ALL.iter().filter(|kind| Device::new(**kind, 0).is_host_accessible()) {
+        let device = Device::new(*kind, 0);
+        let name = device.to_string();
+        cases.accept(format!("device/{}", name.replace(':', "_")), plain(), move |it| it.device(device));
+    }
+    for (name, minor) in [("newer_minor", 99), ("older_minor", 0)] {
+        let case = cases.accept(format!("version/{name}"), plain(), move |it| it.with(|it| it.version.minor = minor));
+        case.is_legacy = false;
+    }
+    let flags = [("read_only", Flags::READ_ONLY.bits()), ("copied", Flags::COPIED.bits()), ("unknown", 1 << 63)];
+    for (name, flags) in flags {
+        cases.accept(format!("flags/{name}"), plain(), move |it| it.flags(flags)).is_legacy = false;
+    }
+}
+
+fn malformed(cases: &mut Cases) {
+    for major in [0, 2, u32::MAX] {
+        let newer = move |it: Producer| {
+            // Nothing behind the flags may be read.
+            it.with(|it| (it.version.major, it.tensor.shape) = (major, ptr::without_provenance_mut(8)))
+        };
+        cases.push(format!("major/{major}"), (plain(), Verdict::Refuse), newer).is_legacy = false;
+    }
+    cases.refuse("shape/null", |it| it.with(|it| it.tensor.shape = ptr::null_mut()));
+    for ndim in [-1, i32::MIN] {
+        cases.refuse(format!("ndim/{ndim}"), move |it| it.with(|it| it.tensor.ndim = ndim));
+    }
+    cases.refuse("ndim/huge", |it| it.with(|it| (it.tensor.ndim, it.tensor.shape) = (i32::MAX, ptr::null_mut())));
+    let shapes: [(&str, [i64; 3]); 8] = [
+        ("negative", [2, -1, 4]),
+        ("negative_twice", [2, -3, -4]),
+        ("least", [2, i64::MIN, 4]),
+        ("negative_of_empty", [0, i64::MIN, 4]),
+        ("product", [i64::MAX, 2, 1]),
+        ("product_of_empty", [i64::MAX, 2, 0]),
+        ("wrapping_product", [1 << 32, 1 << 32, 1]),
+        ("bytes", [i64::MAX / 2, 1, 1]),
+    ];
+    for (name, shape) in shapes {
+        cases.refuse(format!("shape/{name}"), move |it| it.shape(&shape).strides(&[]));
+    }
+    let strides: [(&str, [i64; 3]); 5] = [
+        ("huge", [i64::MAX, 4, 1]),
+        ("least", [i64::MIN, 4, 1]),
+        ("both_ways", [i64::MAX, i64::MIN, 1]),
+        ("bytes", [i64::MAX / 4, 4, 1]),
+        ("sum", [i64::MAX / 8, i64::MAX / 8, i64::MAX / 8]),
+    ];
+    for (name, strides) in strides {
+        cases.refuse(format!("strides/{name}"), move |it| it.strides(&strides));
+    }
+    cases.refuse("data/null", |it| it.with(|it| it.tensor.data = ptr::null_mut()));
+    cases.refuse("data/null_with_offset", |it| {
+        it.with(|it| (it.tensor.data, it.tensor.byte_offset) = (ptr::null_mut(), 64))
+    });
+    for (name, offset) in [("wraps", u64::MAX), ("wraps_signed", i64::MAX as u64 + 1)] {
+        cases.refuse(format!("offset/{name}"), move |it| {
+            // The address wraps at the latest where the second half of the address space begins.
+            it.with(|it| it.tensor.byte_offset = offset.max(u64::MAX - it.tensor.data.addr() as u64 + 1))
+        });
+    }
+    // An element type that nobody has: to be read as bytes at most, never as another one.
+    for (name, dtype) in [("unknown_code", (200, 32, 1)), ("no_lanes", (2, 32, 0)), ("odd_width", (2, 48, 1))] {
+        let dtype = DataType::new(DataTypeCode(dtype.0), dtype.1, dtype.2);
+        cases.accept(format!("strange/{name}"), Sample { dtype, ..plain() }, |it| it);
+    }
+    let memory_elsewhere = DeviceType::ALL.iter().map(|kind| Device::new(*kind, 120));
+    let elsewhere = memory_elsewhere.chain([Device::new(DeviceType(99), 7), Device::new(DeviceType(-1), 0)]);
+    for device in elsewhere.filter(|device| !device.is_host_accessible()) {
+        let name = device.to_string();
+        cases.refuse(format!("elsewhere/{}", name.replace(':', "_")), move |it| it.device(device));
+    }
+}
+
+/// Every case in both ABIs, as tests with names to filter by.
+pub fn trials(consumer: &'static dyn Consumer) -> Vec<Trial> {
+    let sayable = |abi| cases().into_iter().filter(move |case| case.is_legacy || abi == Abi::Versioned);
+    let trial = |abi, case: Case| {
+        let name = format!("{}/{abi}/{}", consumer.name(), case.name);
+        Trial::test(name, move || judge(consumer, &case, abi))
+    };
+    ABIS.into_iter().flat_map(|abi| sayable(abi).map(move |case| trial(abi, case))).collect()
+}
+
+/// Hands one case over, and sees what becomes of it.
+///
+/// # Errors
+/// What is wrong.
+pub fn judge(consumer: &dyn Consumer, case: &Case, abi: Abi) -> Result<(), Failed> {
+    let producer = (case.make)();
+    let (calls, has_deleter) = (producer.calls(), producer.has_deleter);
+    let managed = match abi {
+        Abi::Legacy => Managed::Legacy(producer.into_legacy()),
+        Abi::Versioned => Managed::Versioned(producer.into_versioned()),
+    };
+    let outcome = match (consumer.consume(managed), &case.verdict) {
+        (Ok(read), Verdict::Accept(shape, bytes)) => match consumer.limit(case) {
+            _ if read.shape != *shape => Err(format!("shape: found {:?}, expected {shape:?}", read.shape)),
+            _ if read.bytes != *bytes => Err(format!("elements: found {:?}, expected {bytes:?}", read.bytes)),
+            Some(limit) => Err(format!("accepted, although it has a limit: {limit}")),
+            None if calls.count() > 1 => Err(format!("the deleter ran {} times while it was held", calls.count())),
+            None => Ok(()),
+        },
+        (Ok(_), Verdict::Refuse) => Err("accepted, although it is malformed".into()),
+        (Err(_), Verdict::Refuse) => Ok(()),
+        (Err(message), Verdict::Accept(..)) => match consumer.limit(case) {
+            Some(_) => Ok(()),
+            None => Err(format!("refused, although it is well-formed: {message}")),
+        },
+    };
+    if !has_deleter {
+        // SAFETY: made above, without a deleter, and everything that was made of it has been dropped.
+        unsafe { managed.free() };
+    }
+    outcome?;
+    match calls.count() {
+        1 => Ok(()),
+        count => Err(format!("the deleter ran {count} times").into()),
+    }
+}
+
+impl Managed {
+    /// Frees a tensor without a deleter, and counts that as its deleter's call.
+    ///
+    /// # Safety
+    /// The tensor was made by [`Producer`] without a deleter, and nobody uses it any more.
+    unsafe fn free(self) {
+        match self {
+            // SAFETY: the caller's promise.
+            Self::Legacy(managed) => unsafe { crate::raw::delete_legacy(managed.as_ptr()) },
+            // SAFETY: the caller's promise.
+            Self::Versioned(managed) => unsafe { crate::raw::delete_versioned(managed.as_ptr()) },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dlbridge::Tensor;
+
+    /// A consumer with a fault: something done to the tensor before it is read, something to what was read.
+    struct Faulty {
+        before: fn(&mut DLManagedTensorVersioned),
+        after: fn(Result<Read, String>) -> Result<Read, String>,
+    }
+
+    impl Consumer for Faulty {
+        fn name(&self) -> &str {
+            "faulty"
+        }
+
+        fn consume(&self, managed: Managed) -> Result<Read, String> {
+            let Managed::Versioned(mut managed) = managed else { unreachable!("one ABI is enough") };
+            // SAFETY: made by the kit, and ours.
+            (self.before)(unsafe { managed.as_mut() });
+            // SAFETY: as above; the faults below keep it within its memory.
+            let tensor = unsafe { Tensor::from_raw(managed) }.map_err(|error| error.to_string());
+            (self.after)(tensor.and_then(|tensor| {
+                let bytes = tensor.view().to_bytes().map_err(|error| error.to_string())?;
+                Ok(Read { shape: tensor.shape().to_vec(), bytes, keep: Box::new(tensor) })
+            }))
+        }
+
+        fn limit(&self, _: &Case) -> Option<Cow<'static, str>> {
+            None
+        }
+    }
+
+    /// How many cases a consumer with this fault fails of those that match.
+    fn failures(faulty: Faulty, matching: fn(&Case) -> bool) -> (usize, usize) {
+        let cases: Vec<Case> = cases().into_iter().filter(matching).collect();
+        let failed = cases.iter().filter(|case| judge(&faulty, case, Abi::Versioned).is_err()).count();
+        (failed, cases.len())
+    }
+
+    #[test]
+    fn the_kit_finds_faults() {
+        let (nothing, same) = (|_: &mut DLManagedTensorVersioned| (), |read| read);
+        let is_well_formed = |case: &Case| matches!(case.verdict, Verdict::Accept(..));
+        assert_eq!(failures(Faulty { before: nothing, after: same }, |_| true).0, 0);
+
+        let (failed, all) = failures(Faulty { before: nothing, after: |_| Err("no".into()) }, is_well_formed);
+        assert_eq!(failed, all);
+        let accept = |_| Ok(Read { shape: vec![], bytes: vec![], keep: Box::new(()) });
+        let (failed, all) = failures(Faulty { before: nothing, after: accept }, |case| case.verdict == Verdict::Refuse);
+        assert_eq!(failed, all);
+
+        let ignore_offset = |it: &mut DLManagedTensorVersioned| it.dl_tensor.byte_offset = 0;
+        let (failed, all) =
+            failures(Faulty { before: ignore_offset, after: same }, |case| case.name.starts_with("offset/"));
+        assert_eq!(failed, all);
+        let ignore_strides = |it: &mut DLManagedTensorVersioned| it.dl_tensor.strides = ptr::null_mut();
+        let is_strided = |case: &Case| ["layout/transposed", "layout/f_order"].contains(&case.name());
+        assert_eq!(failures(Faulty { before: ignore_strides, after: same }, is_strided), (2, 2));
+    }
+}
