@@ -6,6 +6,7 @@ use dlbridge::{CopyPolicy, DataType, Error, Reason, Route};
 use libtest_mimic::{Completion, Failed, Trial};
 
 use crate::peer::{Arrived, Facts, Made, PEERS, Peer, Promise};
+use crate::report::{Outcome, Square};
 use crate::sample::{LAYOUTS, Sample};
 
 /// A sample on its way from one framework type to another.
@@ -55,12 +56,26 @@ macro_rules! ensure {
 }
 
 impl Cell {
-    /// The square as a test with a name to filter by.
-    pub fn into_trial(self) -> Trial {
+    /// The square as a test with a name to filter by. If all holds, it tells `passed` what became of it.
+    pub fn into_trial(self, passed: impl FnOnce(Self, Route) + Send + 'static) -> Trial {
         Trial::test(self.to_string(), move || {
             self.leaves_intact()?;
-            [CopyPolicy::Never, CopyPolicy::IfNeeded, CopyPolicy::Always].into_iter().try_for_each(|it| self.judge(it))
+            let policies = [CopyPolicy::Never, CopyPolicy::IfNeeded, CopyPolicy::Always];
+            policies.into_iter().try_for_each(|policy| self.judge(policy))?;
+            passed(self, self.announced());
+            Ok(())
         })
+    }
+
+    /// What the library says that it would do.
+    pub fn announced(&self) -> Route {
+        self.target.route(&self.make().tensor)
+    }
+
+    /// The square with its outcome, for a report.
+    pub fn square(&self, outcome: Outcome) -> Square {
+        let (dtype, layout) = (self.sample.dtype.to_string(), self.sample.layout.name);
+        Square { dtype, layout, source: self.source.name(), target: self.target.name(), outcome }
     }
 
     fn make(&self) -> Made {

@@ -3,8 +3,6 @@
 //! `DLBRIDGE_BLESS=1 cargo test -p interop-tests --all-features --test routes` writes them into the README.
 #![cfg(all(feature = "arrow", feature = "burn", feature = "candle", feature = "ndarray", feature = "tch"))]
 
-use std::path::Path;
-
 use dlbridge::arrow::arrow_array::FixedSizeListArray;
 use dlbridge::arrow::arrow_schema::DataType as ArrowType;
 use dlbridge::burn::burn_std::{DType as BurnDType, TensorData};
@@ -17,7 +15,9 @@ use dlbridge::{
     Bridge, CopyPolicy, DataType, Descriptor, Device, Exchange, Export, Flags, Import, ReadOnly, Route, Tensor,
 };
 use interop_tests::peer::rust_has;
+use interop_tests::publish::{Section, publish};
 use interop_tests::raw::{Abi, Producer};
+use interop_tests::report::markdown;
 use tch::Tensor as Torch;
 
 fn array() -> Array2<f32> {
@@ -85,7 +85,7 @@ where
 
 macro_rules! rows {
     ($($name:literal: $make:expr, $foresees:literal;)*) => {
-        vec![$(vec![
+        [$([
             $name,
             outcome::<_, Array2<f32>, _, _, _>($make, $foresees),
             outcome::<_, ArcArray2<f32>, _, _, _>($make, $foresees),
@@ -95,7 +95,7 @@ macro_rules! rows {
             outcome::<_, ReadOnly<Torch>, _, _, _>($make, $foresees),
             outcome::<_, Burn<2>, _, _, _>($make, $foresees),
             outcome::<_, FixedSizeListArray, _, _, _>($make, $foresees),
-        ]),*]
+        ].map(str::to_owned).to_vec()),*]
     };
 }
 
@@ -104,7 +104,7 @@ fn routes() {
     let (kept_array, kept_torch, kept_source) = (array().into_shared(), torch(), array());
     let (kept_arrow, kept_burn) = (arrow(), burn());
     let view: ArrayView2<'_, f32> = kept_source.view();
-    let rows: Vec<Vec<&str>> = rows! {
+    let rows = rows! {
         "`ndarray::Array`, `Vec`": array, true;
         "`ndarray::ArcArray`, held by others": || kept_array.clone(), true;
         "`ndarray::ArrayView`": || view, true;
@@ -131,7 +131,9 @@ fn routes() {
         "`burn::Tensor`",
         "Arrow arrays",
     ];
-    compare("routes", &markdown(&header, &rows));
+    let table = markdown(&header, rows);
+    publish("README.md", Section::Named("routes"), &table).unwrap();
+    publish("interop-tests/MATRIX.md", Section::Named("routes"), &table).unwrap();
 }
 
 #[test]
@@ -151,27 +153,6 @@ fn dtypes() {
             if dtype.exchange::<ArrowType>().is_ok() { "yes" } else { "–" }.to_owned(),
         ]);
     }
-    let rows: Vec<Vec<&str>> = rows.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
-    compare("dtypes", &markdown(&["dtype", "Rust, ndarray", "candle", "tch", "burn", "Arrow"], &rows));
-}
-
-fn markdown(header: &[&str], rows: &[Vec<&str>]) -> String {
-    let line = |cells: &[&str]| format!("| {} |\n", cells.join(" | "));
-    let rule = format!("|{}\n", "---|".repeat(header.len()));
-    [line(header), rule].into_iter().chain(rows.iter().map(|row| line(row))).collect()
-}
-
-/// The README has just this table between the markers of `name`.
-fn compare(name: &str, table: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let readme = std::fs::read_to_string(&path).unwrap();
-    let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
-    let start = readme.find(&begin).expect("the README has the marker") + begin.len();
-    let stop = readme.find(&end).expect("the README has the marker");
-    if std::env::var_os("DLBRIDGE_BLESS").is_some() {
-        let blessed = [&readme[..start], table, &readme[stop..]].concat();
-        std::fs::write(&path, blessed).unwrap();
-        return;
-    }
-    assert_eq!(&readme[start..stop], table, "the README's table `{name}` is stale; see the head of this file");
+    let table = markdown(&["dtype", "Rust, ndarray", "candle", "tch", "burn", "Arrow"], rows);
+    publish("README.md", Section::Named("dtypes"), &table).unwrap();
 }
