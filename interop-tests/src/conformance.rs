@@ -7,11 +7,12 @@
 
 use std::any::Any;
 use std::borrow::Cow;
-use std::ptr::{self, NonNull};
+use std::ptr;
 
-use dlbridge::sys::{DLManagedTensor, DLManagedTensorVersioned};
 use dlbridge::{DataType, DataTypeCode, Device, DeviceType, Flags};
 use libtest_mimic::{Failed, Trial};
+
+pub use crate::raw::Managed;
 
 use crate::raw::{ABIS, Abi, Producer};
 use crate::sample::{LAYOUTS, Sample};
@@ -32,15 +33,6 @@ pub trait Consumer: Sync {
     /// Why this consumer refuses a case that the standard allows, if it does: it has no such type, or no such layout.
     /// It is a failure not to refuse it then.
     fn limit(&self, case: &Case) -> Option<Cow<'static, str>>;
-}
-
-/// A managed tensor in transit: who has it calls its deleter.
-#[derive(Clone, Copy, Debug)]
-pub enum Managed {
-    /// Of the legacy ABI.
-    Legacy(NonNull<DLManagedTensor>),
-    /// Of the versioned ABI.
-    Versioned(NonNull<DLManagedTensorVersioned>),
 }
 
 /// What a consumer has read.
@@ -288,10 +280,7 @@ pub fn trials(consumer: &'static dyn Consumer) -> Vec<Trial> {
 pub fn judge(consumer: &dyn Consumer, case: &Case, abi: Abi) -> Result<(), Failed> {
     let producer = (case.make)();
     let (calls, has_deleter) = (producer.calls(), producer.has_deleter);
-    let managed = match abi {
-        Abi::Legacy => Managed::Legacy(producer.into_legacy()),
-        Abi::Versioned => Managed::Versioned(producer.into_versioned()),
-    };
+    let managed = producer.into_managed(abi);
     let outcome = match (consumer.consume(managed), &case.verdict) {
         (Ok(read), Verdict::Accept(shape, bytes)) => match consumer.limit(case) {
             _ if read.shape != *shape => Err(format!("shape: found {:?}, expected {shape:?}", read.shape)),
@@ -318,25 +307,10 @@ pub fn judge(consumer: &dyn Consumer, case: &Case, abi: Abi) -> Result<(), Faile
     }
 }
 
-impl Managed {
-    /// Frees a tensor without a deleter, and counts that as its deleter's call.
-    ///
-    /// # Safety
-    /// The tensor was made by [`Producer`] without a deleter, and nobody uses it any more.
-    unsafe fn free(self) {
-        match self {
-            // SAFETY: the caller's promise.
-            Self::Legacy(managed) => unsafe { crate::raw::delete_legacy(managed.as_ptr()) },
-            // SAFETY: the caller's promise.
-            Self::Versioned(managed) => unsafe { crate::raw::delete_versioned(managed.as_ptr()) },
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dlbridge::Tensor;
+    use dlbridge::sys::DLManagedTensorVersioned;
 
     /// A consumer with a fault: something done to the tensor before it is read, something to what was read.
     struct Faulty {
@@ -354,7 +328,7 @@ mod tests {
             // SAFETY: made by the kit, and ours.
             (self.before)(unsafe { managed.as_mut() });
             // SAFETY: as above; the faults below keep it within its memory.
-            let tensor = unsafe { Tensor::from_raw(managed) }.map_err(|error| error.to_string());
+            let tensor = unsafe { Managed::Versioned(managed).import() }.map_err(|error| error.to_string());
             (self.after)(tensor.and_then(|tensor| {
                 let bytes = tensor.view().to_bytes().map_err(|error| error.to_string())?;
                 Ok(Read { shape: tensor.shape().to_vec(), bytes, keep: Box::new(tensor) })

@@ -46,6 +46,46 @@ impl fmt::Display for Abi {
 /// Both ABIs.
 pub const ABIS: [Abi; 2] = [Abi::Legacy, Abi::Versioned];
 
+/// A managed tensor in transit: who has it calls its deleter.
+#[derive(Clone, Copy, Debug)]
+pub enum Managed {
+    /// Of the legacy ABI.
+    Legacy(NonNull<DLManagedTensor>),
+    /// Of the versioned ABI.
+    Versioned(NonNull<DLManagedTensorVersioned>),
+}
+
+impl Managed {
+    /// Takes it over.
+    ///
+    /// # Safety
+    /// That of [`Tensor::from_raw`].
+    ///
+    /// # Errors
+    /// Those of [`Tensor::from_raw`] and [`Tensor::from_legacy_raw`].
+    pub unsafe fn import(self) -> Result<Tensor, Error> {
+        match self {
+            // SAFETY: the caller's promise.
+            Self::Legacy(managed) => unsafe { Tensor::from_legacy_raw(managed) },
+            // SAFETY: the caller's promise.
+            Self::Versioned(managed) => unsafe { Tensor::from_raw(managed) },
+        }
+    }
+
+    /// Frees what a [`Producer`] without a deleter has handed over, and counts that as the deleter's call.
+    ///
+    /// # Safety
+    /// It was made so, and nobody uses it any more.
+    pub unsafe fn free(self) {
+        match self {
+            // SAFETY: the caller's promise.
+            Self::Legacy(managed) => unsafe { delete_legacy(managed.as_ptr()) },
+            // SAFETY: the caller's promise.
+            Self::Versioned(managed) => unsafe { delete_versioned(managed.as_ptr()) },
+        }
+    }
+}
+
 /// A producer to be filled in, field by field, right or wrong.
 #[derive(Debug)]
 pub struct Producer {
@@ -166,11 +206,15 @@ impl Producer {
     /// # Errors
     /// Those of [`Tensor::from_raw`] and [`Tensor::from_legacy_raw`].
     pub unsafe fn import(self, abi: Abi) -> Result<Tensor, Error> {
+        // SAFETY: just made; the caller's promise.
+        unsafe { self.into_managed(abi).import() }
+    }
+
+    /// As a managed tensor of an ABI.
+    pub fn into_managed(self, abi: Abi) -> Managed {
         match abi {
-            // SAFETY: made here; the caller's promise.
-            Abi::Versioned => unsafe { Tensor::from_raw(self.into_versioned()) },
-            // SAFETY: made here; the caller's promise.
-            Abi::Legacy => unsafe { Tensor::from_legacy_raw(self.into_legacy()) },
+            Abi::Versioned => Managed::Versioned(self.into_versioned()),
+            Abi::Legacy => Managed::Legacy(self.into_legacy()),
         }
     }
 
@@ -200,12 +244,12 @@ fn release(manager_ctx: *mut c_void) {
     producer.calls.0.fetch_add(1, Ordering::SeqCst);
 }
 
-pub(crate) unsafe extern "C" fn delete_versioned(managed: *mut DLManagedTensorVersioned) {
+unsafe extern "C" fn delete_versioned(managed: *mut DLManagedTensorVersioned) {
     // SAFETY: the struct that `into_versioned` leaked.
     release(unsafe { Box::from_raw(managed) }.manager_ctx);
 }
 
-pub(crate) unsafe extern "C" fn delete_legacy(managed: *mut DLManagedTensor) {
+unsafe extern "C" fn delete_legacy(managed: *mut DLManagedTensor) {
     // SAFETY: the struct that `into_legacy` leaked.
     release(unsafe { Box::from_raw(managed) }.manager_ctx);
 }

@@ -258,8 +258,13 @@ fn d2_d3_d4_the_deleter_runs_exactly_once() {
 #[test]
 fn d6_a_null_deleter_is_skipped() {
     for abi in ABIS {
-        let tensor = import(Producer::f32(&[2], &numbers(2)).with(|it| it.has_deleter = false), abi).unwrap();
+        let managed = Producer::f32(&[2], &numbers(2)).with(|it| it.has_deleter = false).into_managed(abi);
+        // SAFETY: well-formed.
+        let tensor = unsafe { managed.import() }.unwrap();
         assert_eq!(tensor.to_vec::<f32>().unwrap(), [0., 1.]);
+        drop(tensor);
+        // SAFETY: nobody uses it any more.
+        unsafe { managed.free() };
     }
 }
 

@@ -51,13 +51,8 @@ fn names_the_device(importer: &Importer, kind: DeviceType) -> Result<(), Failed>
 }
 
 fn import(managed: Managed) -> Result<Tensor, String> {
-    match managed {
-        // SAFETY: the kit's tensors are what they claim, as far as they are acceptable.
-        Managed::Legacy(managed) => unsafe { Tensor::from_legacy_raw(managed) },
-        // SAFETY: as above.
-        Managed::Versioned(managed) => unsafe { Tensor::from_raw(managed) },
-    }
-    .map_err(|error| error.to_string())
+    // SAFETY: the kit's tensors are what they claim, as far as they are acceptable.
+    unsafe { managed.import() }.map_err(|error| error.to_string())
 }
 
 fn read(tensor: Tensor) -> Result<Read, String> {

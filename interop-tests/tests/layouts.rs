@@ -1,0 +1,143 @@
+//! Layouts that nobody has thought of: random shapes, strides, steps and offsets against a model that walks the memory.
+#![cfg(feature = "ndarray")]
+
+use std::collections::HashSet;
+
+use dlbridge::ndarray::ndarray::ArrayViewD;
+use dlbridge::{CopyPolicy, Lend, Route, Tensor};
+use interop_tests::peer::PEERS;
+use interop_tests::raw::{ABIS, Abi, Producer};
+use proptest::prelude::*;
+
+/// Any layout whose elements lie within its memory.
+#[derive(Clone, Debug)]
+struct Layout {
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    /// Elements in front of the first one.
+    offset: i64,
+    /// Elements behind the last one.
+    behind: i64,
+    abi: Abi,
+}
+
+impl Layout {
+    /// Where the elements are, in row-major order, counted from the first one.
+    fn walk(&self) -> Vec<i64> {
+        self.shape.iter().zip(&self.strides).fold(vec![0], |places, (length, stride)| {
+            places.into_iter().flat_map(|place| (0..*length).map(move |index| place + index * stride)).collect()
+        })
+    }
+
+    /// How far the layout reaches in front of the first element, and behind it.
+    fn reach(&self) -> (i64, i64) {
+        let walk = self.walk();
+        (-walk.iter().min().unwrap_or(&0), *walk.iter().max().unwrap_or(&0))
+    }
+
+    /// A tensor of this layout over `0, 1, 2, …`, and its elements in row-major order.
+    fn tensor(&self) -> (Tensor, Vec<f32>) {
+        let (before, after) = self.reach();
+        let first = self.offset + before;
+        let memory: Vec<f32> = (0..first + after + 1 + self.behind).map(|number| number as f32).collect();
+        let elements = self.walk().into_iter().map(|place| memory[(first + place) as usize]).collect();
+        let producer = Producer::f32(&[memory.len() as i64], &memory).shape(&self.shape).strides(&self.strides);
+        let producer = producer.with(|it| it.tensor.byte_offset = 4 * first as u64);
+        // SAFETY: the memory is as long as the layout reaches.
+        (unsafe { producer.import(self.abi) }.expect("a well-formed tensor"), elements)
+    }
+}
+
+fn layouts() -> impl Strategy<Value = Layout> {
+    let axis = (prop_oneof![8 => 1i64..5, 1 => Just(0)], prop_oneof![4 => -7i64..13, 1 => Just(0), 1 => Just(1)]);
+    // Of some the strides are those of a dense block in a random order of axes, so that many are dense.
+    let axes = prop::collection::vec(axis, 0..5);
+    (axes, prop::option::of(any::<prop::sample::Index>()), 0i64..4, 0i64..4, prop::sample::select(&ABIS[..])).prop_map(
+        |(axes, dense, offset, behind, abi)| {
+            let (shape, mut strides): (Vec<i64>, Vec<i64>) = axes.into_iter().unzip();
+            if let (Some(dense), false) = (dense, shape.is_empty()) {
+                let turn = dense.index(shape.len());
+                let mut step = 1;
+                for axis in (0..shape.len()).rev().map(|axis| (axis + turn) % shape.len()) {
+                    strides[axis] = step;
+                    step *= shape[axis].max(1);
+                }
+            }
+            Layout { shape, strides, offset, behind, abi }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn elements_are_those_of_a_walk(layout in layouts()) {
+        let (tensor, elements) = layout.tensor();
+        prop_assert_eq!(tensor.to_vec::<f32>().unwrap(), &elements[..]);
+        prop_assert_eq!(tensor.view().elements::<f32>().unwrap().collect::<Vec<_>>(), &elements[..]);
+        let copy = tensor.to_contiguous().unwrap();
+        prop_assert_eq!(copy.as_slice::<f32>().unwrap(), &elements[..]);
+        let view: ArrayViewD<'_, f32> = tensor.lend().unwrap();
+        prop_assert_eq!(view.iter().copied().collect::<Vec<_>>(), elements);
+    }
+
+    #[test]
+    fn contiguity_and_extent_are_those_of_a_walk(layout in layouts()) {
+        let (tensor, elements) = layout.tensor();
+        let walk = layout.walk();
+        let is_consecutive = walk.iter().enumerate().all(|(index, place)| index as i64 == *place);
+        prop_assert_eq!(tensor.descriptor().is_row_major(), is_consecutive);
+        prop_assert_eq!(tensor.as_slice::<f32>().is_ok(), is_consecutive);
+        let extent = tensor.descriptor().extent().map(|extent| (extent.lowest, extent.highest));
+        let (before, after) = layout.reach();
+        prop_assert_eq!(extent.map(|(low, high)| (low, high)), (!elements.is_empty()).then_some((-before, after)));
+    }
+
+    /// A tensor is lent for writing only if no two elements share memory.
+    #[test]
+    fn what_is_written_is_nobody_elses(layout in layouts()) {
+        let (mut tensor, elements) = layout.tensor();
+        let places: HashSet<i64> = layout.walk().into_iter().collect();
+        let is_distinct = places.len() == elements.len();
+        match tensor.view_mut() {
+            Ok(_) => prop_assert!(is_distinct),
+            // Strides that interleave without meeting are refused as well; nested ones never are.
+            Err(_) => prop_assert!(!is_distinct || !is_nested(&layout)),
+        }
+    }
+
+    /// Every framework gets the same elements, by the route that it announces.
+    #[test]
+    fn frameworks_agree(layout in layouts()) {
+        for peer in PEERS.iter().filter(|peer| !peer.name().starts_with("c_")) {
+            let (tensor, elements) = layout.tensor();
+            let route = peer.route(&tensor);
+            if peer.name() == "arrow_batch" && layout.shape.last() == Some(&0) {
+                continue; // Without a column there is no element type to go out with.
+            }
+            match peer.import(tensor, CopyPolicy::IfNeeded) {
+                Ok(arrived) => {
+                    prop_assert_eq!(arrived.copied.map_or(Route::Shared, Route::Copied), route, "{}", peer.name());
+                    prop_assert_eq!(arrived.tensor.shape(), &layout.shape[..], "{}", peer.name());
+                    prop_assert_eq!(arrived.tensor.to_vec::<f32>().unwrap(), elements, "{}", peer.name());
+                }
+                Err(error) => prop_assert_eq!(Route::Impossible(error), route, "{}", peer.name()),
+            }
+        }
+    }
+}
+
+/// Whether each axis steps over all that the axes with smaller strides reach.
+fn is_nested(layout: &Layout) -> bool {
+    let mut axes: Vec<(i64, i64)> =
+        layout.strides.iter().map(|stride| stride.abs()).zip(layout.shape.clone()).collect();
+    axes.retain(|(_, length)| *length != 1);
+    axes.sort_unstable();
+    let mut reach = 0;
+    axes.iter().all(|(stride, length)| {
+        let is_beyond = *stride > reach;
+        reach += stride * (length - 1);
+        is_beyond
+    })
+}
