@@ -49,16 +49,21 @@
 //! several times over, freeing any of its vectors drops any of its owners. An adopted vector that goes out, and in again by
 //! adoption, owns the one before it: a chain of many thousands takes as deep a stack to free.
 
+mod deferred;
+mod registry;
+mod sync;
+
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::alloc::{GlobalAlloc, Layout};
-use core::cell::UnsafeCell;
 use core::hint;
-use core::mem::{align_of, size_of, ManuallyDrop};
-use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+use core::mem::{align_of, size_of};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+pub use deferred::{release_deferred, Deferred};
 
 use crate::{Element, Error, Reason, Rejected};
+use registry::{registry, Adopted};
 
 /// The smallest block that is adopted, in bytes.
 pub const LEAST: usize = 16 << 10;
@@ -91,8 +96,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Adopting<A> {
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        if layout.size() >= LEAST && REGISTRY.may_have(block) {
-            if let Some(adopted) = REGISTRY.take(block, layout.size()) {
+        if layout.size() >= LEAST && registry().may_have(block) {
+            if let Some(adopted) = registry().take(block, layout.size()) {
                 return release(adopted);
             }
         }
@@ -102,7 +107,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Adopting<A> {
 
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if layout.size() >= LEAST && REGISTRY.may_have(block) {
+        if layout.size() >= LEAST && registry().may_have(block) {
             // SAFETY: the caller's promise.
             return unsafe { self.realloc_adopted(block, layout, size) };
         }
@@ -116,7 +121,7 @@ impl<A: GlobalAlloc> Adopting<A> {
     /// As [`GlobalAlloc::realloc`].
     #[cold]
     unsafe fn realloc_adopted(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        let Some(adopted) = REGISTRY.take(block, layout.size()) else {
+        let Some(adopted) = registry().take(block, layout.size()) else {
             // SAFETY: the caller's promise; the block is not adopted.
             return unsafe { self.0.realloc(block, layout, size) };
         };
@@ -125,7 +130,7 @@ impl<A: GlobalAlloc> Adopting<A> {
         // SAFETY: the size is not 0, by the caller's promise.
         let moved = unsafe { self.0.alloc(new) };
         if moved.is_null() {
-            REGISTRY.put(adopted); // A failed reallocation leaves the block as it was.
+            registry().put(adopted); // A failed reallocation leaves the block as it was.
             return moved;
         }
         // SAFETY: both blocks are at least as long, and the new one is nobody else's.
@@ -139,97 +144,6 @@ impl<A: GlobalAlloc> Adopting<A> {
 #[inline(never)]
 extern "C" fn release(adopted: Box<Adopted>) {
     drop(adopted);
-}
-
-/// A block that is adopted.
-struct Adopted {
-    address: usize,
-    size: usize,
-    _owner: Box<dyn Send>,
-    /// The next one of the same bucket.
-    next: Option<Box<Adopted>>,
-}
-
-/// Which blocks are adopted: a counter and a filter that answer for almost all others, and buckets behind short locks.
-struct Registry {
-    live: AtomicUsize,
-    /// For each hash, how many adopted blocks have it.
-    filter: [AtomicUsize; Self::FILTER],
-    buckets: [Bucket; Self::BUCKETS],
-}
-
-struct Bucket {
-    is_locked: AtomicBool,
-    // Invariant: accessed by who has set `is_locked` only.
-    first: UnsafeCell<Option<Box<Adopted>>>,
-}
-
-// SAFETY: `with` gives access to one thread at a time, and `Adopted` is `Send`.
-unsafe impl Sync for Bucket {}
-
-impl Bucket {
-    /// Runs `access` alone. It neither allocates nor frees, so that no thread waits for itself.
-    fn with<R>(&self, access: impl FnOnce(&mut Option<Box<Adopted>>) -> R) -> R {
-        while self.is_locked.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            hint::spin_loop();
-        }
-        // SAFETY: the invariant; the lock is held.
-        let result = access(unsafe { &mut *self.first.get() });
-        self.is_locked.store(false, Ordering::Release);
-        result
-    }
-}
-
-static REGISTRY: Registry = Registry {
-    live: AtomicUsize::new(0),
-    filter: [const { AtomicUsize::new(0) }; Registry::FILTER],
-    buckets: [const { Bucket { is_locked: AtomicBool::new(false), first: UnsafeCell::new(None) } }; Registry::BUCKETS],
-};
-
-impl Registry {
-    const FILTER: usize = 8192;
-    const BUCKETS: usize = 256;
-
-    /// A number that depends on all of the address but its lowest bits, which say nothing.
-    #[inline]
-    fn hash(address: usize) -> usize {
-        ((address as u64 >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
-    }
-
-    /// `false` if the block is certainly not adopted. Who frees an adopted block has got it from who adopted it, so that
-    /// the entry is visible.
-    #[inline]
-    fn may_have(&self, block: *mut u8) -> bool {
-        self.live.load(Ordering::Relaxed) != 0
-            && self.filter[Self::hash(block as usize) % Self::FILTER].load(Ordering::Relaxed) != 0
-    }
-
-    fn put(&self, mut adopted: Box<Adopted>) {
-        let hash = Self::hash(adopted.address);
-        self.live.fetch_add(1, Ordering::Relaxed);
-        self.filter[hash % Self::FILTER].fetch_add(1, Ordering::Relaxed);
-        self.buckets[hash % Self::BUCKETS].with(|first| {
-            adopted.next = first.take();
-            *first = Some(adopted);
-        });
-    }
-
-    #[cold]
-    fn take(&self, block: *mut u8, size: usize) -> Option<Box<Adopted>> {
-        let (address, hash) = (block as usize, Self::hash(block as usize));
-        let taken = self.buckets[hash % Self::BUCKETS].with(|first| {
-            let mut link = first;
-            while link.as_ref().is_some_and(|adopted| (adopted.address, adopted.size) != (address, size)) {
-                link = &mut link.as_mut()?.next;
-            }
-            let mut taken = link.take()?;
-            *link = taken.next.take();
-            Some(taken)
-        })?;
-        self.filter[hash % Self::FILTER].fetch_sub(1, Ordering::Relaxed);
-        self.live.fetch_sub(1, Ordering::Relaxed);
-        Some(taken)
-    }
 }
 
 /// Whether an [`Adopting`] is the global allocator of this process. Found out once.
@@ -276,7 +190,7 @@ fn probe() -> bool {
     // SAFETY: the block's own bytes.
     unsafe { block.write_bytes(PATTERN, LEAST) };
     let owner = Box::new(Seen(&seen));
-    REGISTRY.put(Box::new(Adopted { address: block as usize, size: LEAST, _owner: owner, next: None }));
+    registry().put(Adopted::new(block as usize, LEAST, owner));
     // SAFETY: allocated above, and not used afterwards unless it has not been freed.
     unsafe { alloc::alloc::dealloc(hint::black_box(block), layout) };
     if seen.load(Ordering::Relaxed) {
@@ -289,7 +203,7 @@ fn probe() -> bool {
         return is_intact;
     }
     // There is no hook, so that nobody else has looked at the entry.
-    drop(REGISTRY.take(block, LEAST));
+    drop(registry().take(block, LEAST));
     false
 }
 
@@ -333,82 +247,11 @@ pub unsafe fn adopt<T: Element, O: Send + 'static>(
         _ if elements.is_null() => Error::NullData { elements: len },
         Err(reason) => Error::CopyRequired { framework: "the adopting allocator", reason },
         Ok(()) => {
-            REGISTRY.put(Box::new(Adopted { address: elements as usize, size, _owner: Box::new(owner), next: None }));
+            registry().put(Adopted::new(elements as usize, size, Box::new(owner)));
             // SAFETY: the block is one of the global allocator's now, of just this size and alignment, by promise (1)
             // with initialised elements.
             return Ok(unsafe { Vec::from_raw_parts(elements, len, len) });
         }
     };
     Err(Rejected { value: owner, error })
-}
-
-/// An owner that is not dropped where it goes, but put aside until [`release_deferred`] is called.
-pub struct Deferred<O: Send + 'static>(ManuallyDrop<Box<Waiting<O>>>);
-
-// SAFETY: the box is the owner's, and the links are used by the queue only.
-unsafe impl<O: Send + 'static> Send for Deferred<O> {}
-
-/// An owner in the queue, whose place was allocated when it was wrapped, so that dropping it allocates nothing.
-#[repr(C)]
-struct Waiting<O: ?Sized> {
-    next: *mut Head,
-    drop: unsafe fn(*mut Head),
-    owner: O,
-}
-
-/// What every [`Waiting`] begins with.
-type Head = Waiting<()>;
-
-static DEFERRED: AtomicPtr<Head> = AtomicPtr::new(ptr::null_mut());
-
-impl<O: Send + 'static> Deferred<O> {
-    /// Wraps an owner.
-    pub fn new(owner: O) -> Self {
-        /// # Safety
-        /// `waiting` was leaked as a box of a `Waiting<O>`, and is not used afterwards.
-        unsafe fn delete<O>(waiting: *mut Head) {
-            // SAFETY: the caller's promise.
-            drop(unsafe { Box::from_raw(waiting.cast::<Waiting<O>>()) });
-        }
-        Self(ManuallyDrop::new(Box::new(Waiting { next: ptr::null_mut(), drop: delete::<O>, owner })))
-    }
-
-    /// The owner itself.
-    pub fn into_inner(self) -> O {
-        let mut this = ManuallyDrop::new(self);
-        // SAFETY: `self` is never dropped, so that the box is taken once.
-        unsafe { ManuallyDrop::take(&mut this.0) }.owner
-    }
-}
-
-impl<O: Send + 'static> Drop for Deferred<O> {
-    fn drop(&mut self) {
-        // SAFETY: taken once, as this runs once.
-        let waiting = Box::into_raw(unsafe { ManuallyDrop::take(&mut self.0) }).cast::<Head>();
-        let mut first = DEFERRED.load(Ordering::Relaxed);
-        loop {
-            // SAFETY: just leaked, and nobody else's until it is in the queue.
-            unsafe { (*waiting).next = first };
-            match DEFERRED.compare_exchange_weak(first, waiting, Ordering::Release, Ordering::Relaxed) {
-                Ok(_) => return,
-                Err(found) => first = found,
-            }
-        }
-    }
-}
-
-/// Drops all owners that wait, on this thread, and says how many there were. The application calls it where their
-/// destructors may run. If one of them panics, those behind it are leaked.
-pub fn release_deferred() -> usize {
-    // All of them at once, so that no other thread takes one from the middle.
-    let mut first = DEFERRED.swap(ptr::null_mut(), Ordering::Acquire);
-    let mut count = 0;
-    while !first.is_null() {
-        // SAFETY: leaked by `Deferred::drop`, and taken out of the queue by this thread.
-        let &Head { next, drop, .. } = unsafe { &*first };
-        // SAFETY: as above; the function is the one for its type.
-        unsafe { drop(first) };
-        (first, count) = (next, count + 1);
-    }
-    count
 }

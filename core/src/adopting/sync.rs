@@ -1,0 +1,91 @@
+//! What threads share, in terms that the model checker loom can take the place of: `--cfg loom` builds with its own.
+
+#[cfg(not(loom))]
+pub(super) use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+#[cfg(loom)]
+pub(super) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+#[cfg(not(loom))]
+use core::cell::UnsafeCell;
+#[cfg(loom)]
+use loom::cell::UnsafeCell;
+
+/// A static; under loom, one for each order that it tries.
+macro_rules! statics {
+    (static $name:ident: $type:ty = $new:expr;) => {
+        #[cfg(not(loom))]
+        static $name: $type = $new;
+        #[cfg(loom)]
+        loom::lazy_static! { static ref $name: $type = $new; }
+    };
+}
+pub(super) use statics;
+
+/// Waits a moment for another thread.
+pub(super) fn spin() {
+    #[cfg(not(loom))]
+    core::hint::spin_loop();
+    #[cfg(loom)]
+    loom::thread::yield_now();
+}
+
+/// A value that is accessed under a lock beside it.
+pub(super) struct Guarded<T>(UnsafeCell<T>);
+
+#[cfg(not(loom))]
+impl<T> Guarded<T> {
+    pub(super) const fn new(value: T) -> Self {
+        Self(UnsafeCell::new(value))
+    }
+
+    /// # Safety
+    /// Nobody else accesses it meanwhile.
+    pub(super) unsafe fn with<R>(&self, access: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: the caller's promise.
+        access(unsafe { &mut *self.0.get() })
+    }
+}
+
+#[cfg(loom)]
+impl<T> Guarded<T> {
+    pub(super) fn new(value: T) -> Self {
+        Self(UnsafeCell::new(value))
+    }
+
+    /// # Safety
+    /// Nobody else accesses it meanwhile, which loom checks.
+    pub(super) unsafe fn with<R>(&self, access: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: the caller's promise.
+        self.0.with_mut(|value| access(unsafe { &mut *value }))
+    }
+}
+
+/// An owner that counts how many like it were dropped, and that loom sees being handed over.
+#[cfg(all(test, loom))]
+pub(super) struct Counted {
+    drops: loom::sync::Arc<AtomicUsize>,
+    memory: Guarded<u8>,
+}
+
+#[cfg(all(test, loom))]
+impl Counted {
+    pub(super) fn counter() -> loom::sync::Arc<AtomicUsize> {
+        loom::sync::Arc::new(AtomicUsize::new(0))
+    }
+
+    pub(super) fn new(drops: &loom::sync::Arc<AtomicUsize>) -> Self {
+        let memory = Guarded::new(0);
+        // SAFETY: nobody else has it.
+        unsafe { memory.with(|byte| *byte = 1) };
+        Self { drops: loom::sync::Arc::clone(drops), memory }
+    }
+}
+
+#[cfg(all(test, loom))]
+impl Drop for Counted {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has it, unless it was handed over in the wrong order, which loom finds.
+        assert_eq!(unsafe { self.memory.with(|byte| *byte) }, 1);
+        self.drops.fetch_add(1, Ordering::Relaxed);
+    }
+}
