@@ -91,7 +91,7 @@ proptest! {
         prop_assert_eq!(tensor.as_slice::<f32>().is_ok(), is_consecutive);
         let extent = tensor.descriptor().extent().map(|extent| (extent.lowest, extent.highest));
         let (before, after) = layout.reach();
-        prop_assert_eq!(extent.map(|(low, high)| (low, high)), (!elements.is_empty()).then_some((-before, after)));
+        prop_assert_eq!(extent, (!elements.is_empty()).then_some((-before, after)));
     }
 
     /// A tensor is lent for writing only if no two elements share memory.
