@@ -61,7 +61,7 @@ impl Tensor {
     /// `Copies: never`.
     pub fn into_raw(self) -> NonNull<DLManagedTensorVersioned> {
         match self.0 {
-            Raw::Owned(managed, _) => {
+            Raw::Owned(managed) => {
                 mem::forget(self);
                 managed
             }

@@ -200,10 +200,10 @@ impl<'a> Descriptor<'a> {
     /// [`Error::NotOnHost`].
     #[inline]
     pub fn check_host(&self) -> Result<(), Error> {
-        if self.device != Device::CPU && !self.device.is_host_accessible() {
-            return Err(Error::NotOnHost { device: self.device });
+        if self.device == Device::CPU || self.device.is_host_accessible() {
+            return Ok(());
         }
-        Ok(())
+        Err(Error::NotOnHost { device: self.device })
     }
 
     /// The elements are of type `dtype`.

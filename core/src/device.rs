@@ -109,6 +109,7 @@ impl Device {
     ///
     /// Managed memory must not be in use by its device meanwhile; a producer that hands it out promises that, as
     /// DLPack leaves synchronisation to the exchange.
+    #[cold]
     pub fn is_host_accessible(self) -> bool {
         KINDS.iter().any(|(kind, _, host)| *kind == self.kind && *host)
     }

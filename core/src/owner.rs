@@ -29,7 +29,7 @@ pub struct Memory {
     pub is_valid: bool,
 }
 
-/// What a tensor that was made here knows of its owner.
+/// What is known of the owner of a tensor that was made here.
 #[derive(Clone, Copy)]
 pub(crate) struct Provenance {
     /// The type of the owner.
@@ -136,10 +136,13 @@ impl Header for DLManagedTensor {
 /// # Invariants
 /// 1. It was allocated with `layout::<H, O>(ndim)`, and `ndim` is never changed.
 /// 2. `owner` is initialised until [`delete`] or [`take`] moves it out, which happens once.
+/// 3. `provenance` names `O`. It lies where it does for any `O`, and is here so that a handle is small: a
+///    [`Tensor`](crate::Tensor) is returned in registers.
 #[repr(C)]
 struct Block<H, O> {
     managed: H,
     ndim: usize,
+    provenance: Provenance,
     owner: O,
 }
 
@@ -156,7 +159,7 @@ fn block_layout<H, O>(ndim: usize) -> (Layout, usize) {
 /// # Safety
 /// As [`Tensor::from_owner`](crate::Tensor::from_owner).
 #[inline]
-pub(crate) unsafe fn place<H: Header, O>(
+pub(crate) unsafe fn place<H: Header, O: 'static>(
     owner: O,
     memory: Memory,
     ndim: usize,
@@ -193,10 +196,36 @@ pub(crate) unsafe fn place<H: Header, O>(
     let managed = H::new(dl_tensor, allocation.cast(), flags, delete::<H, O>);
     // SAFETY: fresh memory for it.
     unsafe { allocation.wrapping_add(offset_of!(Block<H, O>, ndim)).cast::<usize>().write(ndim) };
+    let provenance = Provenance { type_id: TypeId::of::<O>, is_valid: memory.is_valid };
+    // SAFETY: fresh memory for it.
+    unsafe { allocation.wrapping_add(offset_of!(Block<H, O>, provenance)).cast::<Provenance>().write(provenance) };
     // SAFETY: fresh memory for it; it is the first field.
     unsafe { allocation.cast::<H>().write(managed) };
     // SAFETY: not NULL, as checked.
     unsafe { NonNull::new_unchecked(allocation.cast()) }
+}
+
+/// [`place`] for a whole buffer in row-major order.
+///
+/// # Safety
+/// The buffer has as many elements as the shape, which passes [`layout::validate`].
+// Not inlined: it gives a pointer, in a register, so that callers are small and make their `Result` in its place. To copy
+// one that was just written stalls the processor.
+#[inline(never)]
+pub(crate) unsafe fn place_buffer<B: Buffer>(buffer: B, shape: &[usize]) -> NonNull<DLManagedTensorVersioned> {
+    let memory = Memory { dtype: B::Item::DTYPE, device: Device::CPU, flags: Flags::empty(), is_valid: true };
+    // SAFETY: `Buffer` promises initialised elements that stay in place, and that nobody else has access unless they are
+    // read-only; the caller's promise for their number.
+    unsafe {
+        place(buffer, memory, shape.len(), |buffer: &mut B, lengths, strides| {
+            for (length, given) in lengths.iter_mut().zip(shape) {
+                *length = *given as i64;
+            }
+            layout::fill_row_major(lengths, strides);
+            let (data, flags) = buffer.expose();
+            (data.cast(), flags)
+        })
+    }
 }
 
 /// Strides on axes of length 0 or 1 say nothing; write what consumers with a naive check expect: those of a row-major
@@ -243,6 +272,16 @@ pub(crate) unsafe fn take<H, O>(managed: *mut H) -> O {
     owner
 }
 
+/// What is known of the owner.
+///
+/// # Safety
+/// `managed` came from [`place`], and is alive.
+#[inline]
+pub(crate) unsafe fn provenance<H>(managed: NonNull<H>) -> Provenance {
+    // SAFETY: the caller's promise, and invariant (3).
+    unsafe { managed.cast::<Block<H, ()>>().as_ref().provenance }
+}
+
 /// Borrows the owner.
 ///
 /// # Safety
@@ -252,4 +291,4 @@ pub(crate) unsafe fn peek<'a, H: 'a, O>(managed: NonNull<H>) -> &'a O {
     unsafe { &managed.cast::<Block<H, O>>().as_ref().owner }
 }
 
-const _: () = assert!(size_of::<Block<DLManagedTensorVersioned, Vec<u8>>>() <= 112 || size_of::<usize>() != 8);
+const _: () = assert!(size_of::<Block<DLManagedTensorVersioned, Vec<u8>>>() <= 128 || size_of::<usize>() != 8);

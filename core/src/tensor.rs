@@ -1,12 +1,11 @@
 //! The owned tensor: one handle for both ABIs and for tensors made here. Its `Drop` calls the deleter.
 
-use core::any::TypeId;
 use core::fmt;
 use core::mem::{self, offset_of};
 use core::ptr::NonNull;
 
 use crate::layout::{self, Strides};
-use crate::owner::{self, Buffer, Memory, Provenance};
+use crate::owner::{self, Buffer, Memory};
 use crate::sys::{self, DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use crate::{DataType, Descriptor, Device, Element, Error, Flags, TensorMut, TensorRef};
 
@@ -20,13 +19,13 @@ use crate::{DataType, Descriptor, Device, Element, Error, Flags, TensorMut, Tens
 /// 2. The memory within the extent is initialised and readable, and nobody writes it; nobody else reads the elements if
 ///    `READ_ONLY` is clear.
 /// 3. The deleter, where there is one, has not run; it may run on any thread.
-/// 4. `Raw::Owned` came from `owner::place` with an owner of the type that the function names.
+/// 4. `Raw::Owned` came from `owner::place` with an owner of the type that its provenance names.
 pub struct Tensor(pub(crate) Raw);
 
 #[derive(Clone, Copy)]
 pub(crate) enum Raw {
-    /// Made here, from a Rust value of the type named.
-    Owned(NonNull<DLManagedTensorVersioned>, Provenance),
+    /// Made here, from a Rust value.
+    Owned(NonNull<DLManagedTensorVersioned>),
     Versioned(NonNull<DLManagedTensorVersioned>),
     Legacy(NonNull<DLManagedTensor>),
 }
@@ -71,20 +70,9 @@ impl Tensor {
         if let Some(error) = error {
             return Err(Rejected { value: buffer, error });
         }
-        let memory = Memory { dtype: B::Item::DTYPE, device: Device::CPU, flags: Flags::empty(), is_valid: true };
-        // SAFETY: `Buffer` promises initialised elements that stay in place, and that nobody else has access unless
-        // they are read-only; their number is that of the shape, as checked above.
-        let managed = unsafe {
-            owner::place(buffer, memory, shape.len(), |buffer: &mut B, lengths, strides| {
-                for (length, given) in lengths.iter_mut().zip(shape) {
-                    *length = *given as i64;
-                }
-                layout::fill_row_major(lengths, strides);
-                let (data, flags) = buffer.expose();
-                (data.cast(), flags)
-            })
-        };
-        Ok(Self(Raw::Owned(managed, Provenance { type_id: TypeId::of::<B>, is_valid: true })))
+        // SAFETY: their numbers are the same, as checked above.
+        let managed = unsafe { owner::place_buffer(buffer, shape) };
+        Ok(Self(Raw::Owned(managed)))
     }
 
     /// A new row-major tensor of `parts`, which all have one type and shape, side by side along the new axis `axis`
@@ -150,8 +138,7 @@ impl Tensor {
                 (describe(owner, shape, strides), memory.flags)
             })
         };
-        let provenance = Provenance { type_id: TypeId::of::<O>, is_valid: memory.is_valid };
-        let tensor = Self(Raw::Owned(managed, provenance));
+        let tensor = Self(Raw::Owned(managed));
         debug_assert_eq!(tensor.revalidate(), Ok(()), "from_owner was given an invalid layout");
         tensor
     }
@@ -165,7 +152,7 @@ impl Tensor {
             return self;
         }
         match self.0 {
-            Raw::Owned(mut managed, _) => {
+            Raw::Owned(mut managed) => {
                 // SAFETY: (4), so the struct is ours to change; READ_ONLY only takes rights away.
                 unsafe { managed.as_mut() }.flags |= sys::DLPACK_FLAG_BITMASK_READ_ONLY;
                 self
@@ -187,7 +174,7 @@ impl Tensor {
     /// The tensor itself, if it was made from something else.
     pub fn downcast<O: 'static>(self) -> Result<O, Self> {
         match self.0 {
-            Raw::Owned(managed, owner) if (owner.type_id)() == TypeId::of::<O>() => {
+            Raw::Owned(managed) if self.descriptor().is_owned_by::<O>() => {
                 mem::forget(self);
                 // SAFETY: (4) with the same type; the tensor is forgotten.
                 Ok(unsafe { owner::take::<DLManagedTensorVersioned, O>(managed.as_ptr()) })
@@ -257,7 +244,7 @@ impl Tensor {
     /// Private, because a handle that can be cloned (an `Arc`) would give access beside the tensor's.
     fn owner<O: Sync + 'static>(&self) -> Option<&O> {
         match self.0 {
-            Raw::Owned(managed, owner) if (owner.type_id)() == TypeId::of::<O>() => {
+            Raw::Owned(managed) if self.descriptor().is_owned_by::<O>() => {
                 // SAFETY: (4) with the same type; the owner stays in place while the tensor lives, and is shared with
                 // other threads only as `O: Sync` allows.
                 Some(unsafe { owner::peek::<DLManagedTensorVersioned, O>(managed) })
@@ -270,7 +257,7 @@ impl Tensor {
     pub(crate) fn dl_tensor(&self) -> &DLTensor {
         match &self.0 {
             // SAFETY: (1) and (3): the struct is alive and does not change.
-            Raw::Owned(managed, _) | Raw::Versioned(managed) => unsafe { &managed.as_ref().dl_tensor },
+            Raw::Owned(managed) | Raw::Versioned(managed) => unsafe { &managed.as_ref().dl_tensor },
             // SAFETY: as above.
             Raw::Legacy(managed) => unsafe { &managed.as_ref().dl_tensor },
         }
@@ -287,7 +274,8 @@ impl Tensor {
     #[inline]
     pub fn descriptor(&self) -> Descriptor<'_> {
         let owner = match self.0 {
-            Raw::Owned(_, owner) => Some(owner),
+            // SAFETY: (3) and (4).
+            Raw::Owned(managed) => Some(unsafe { owner::provenance(managed) }),
             _ => None,
         };
         // SAFETY: (1).
@@ -325,7 +313,7 @@ impl Tensor {
     pub fn flags(&self) -> Flags {
         match &self.0 {
             // SAFETY: (3): the struct is alive, and `flags` is stable in all versions.
-            Raw::Owned(managed, _) | Raw::Versioned(managed) => Flags::from_bits(unsafe { managed.as_ref() }.flags),
+            Raw::Owned(managed) | Raw::Versioned(managed) => Flags::from_bits(unsafe { managed.as_ref() }.flags),
             Raw::Legacy(_) => Flags::empty(),
         }
     }
@@ -351,6 +339,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`TensorRef::as_slice`].
+    #[inline]
     pub fn as_slice<T: Element>(&self) -> Result<&[T], Error> {
         self.view().as_slice()
     }
@@ -389,7 +378,7 @@ impl Tensor {
 impl Drop for Tensor {
     fn drop(&mut self) {
         match self.0 {
-            Raw::Owned(managed, _) | Raw::Versioned(managed) => {
+            Raw::Owned(managed) | Raw::Versioned(managed) => {
                 let deleter = managed.as_ptr().cast::<u8>().wrapping_add(offset_of!(DLManagedTensorVersioned, deleter));
                 let deleter = deleter.cast::<Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>>();
                 // SAFETY: (3): alive; `deleter` is stable in all versions, and nothing behind the flags is touched.

@@ -90,6 +90,7 @@ impl<'a> TensorRef<'a> {
     ///
     /// # Errors
     /// As [`TensorRef::as_ptr`]; [`Error::NotContiguous`].
+    #[inline]
     pub fn as_slice<T: Element>(&self) -> Result<&'a [T], Error> {
         if !self.is_row_major() {
             return Err(Error::NotContiguous);
@@ -154,6 +155,7 @@ impl<'a> TensorRef<'a> {
     }
 
     /// Every element, checked to be a boolean. Broadcast axes are walked once: they hold the same elements again.
+    #[cold]
     fn check_bools(&self) -> Result<(), Error> {
         let data = self.data.cast_const();
         let strides: Dims = self.strides().iter().collect();

@@ -6,7 +6,8 @@ use ndarray::{ArrayView, ArrayViewMut, Axis, Dimension, ShapeBuilder, StrideShap
 use crate::NdArray;
 
 impl<'a, A: Element, D: Dimension> View<'a, NdArray> for ArrayView<'a, A, D> {
-    #[inline]
+    // Always: of a fixed rank it is short, and to copy a `Result` that was just written takes longer than to make it.
+    #[inline(always)]
     fn view(tensor: TensorRef<'a>) -> Result<Self, Error> {
         check_ndim::<D>(&tensor)?;
         let first = tensor.as_ptr::<A>()?;
@@ -15,9 +16,11 @@ impl<'a, A: Element, D: Dimension> View<'a, NdArray> for ArrayView<'a, A, D> {
         // SAFETY: the tensor's elements are readable and not written for 'a, its layout is checked not to overflow,
         // and `first` is aligned and checked to hold `A`s. Strides are made non-negative by starting at the lowest
         // address, and flipped back below.
-        let mut view = unsafe { ArrayView::from_shape_ptr(layout.shape, lowest) };
+        let view = unsafe { ArrayView::from_shape_ptr(layout.shape, lowest) };
         if layout.lowest < 0 {
-            flip(&tensor, |axis| view.invert_axis(axis));
+            let mut flipped = view; // Apart, so that the usual view needs no address and stays in registers.
+            flip(&tensor, |axis| flipped.invert_axis(axis));
+            return Ok(flipped);
         }
         Ok(view)
     }
@@ -32,9 +35,11 @@ impl<'a, A: Element, D: Dimension> ViewMut<'a, NdArray> for ArrayViewMut<'a, A, 
         let layout = Layout::<D>::of(&descriptor);
         let lowest = first.wrapping_offset(layout.lowest);
         // SAFETY: as for `ArrayView`; a `TensorMut` is the only access for 'a, and its elements do not overlap.
-        let mut view = unsafe { ArrayViewMut::from_shape_ptr(layout.shape, lowest) };
+        let view = unsafe { ArrayViewMut::from_shape_ptr(layout.shape, lowest) };
         if layout.lowest < 0 {
-            flip(&descriptor, |axis| view.invert_axis(axis));
+            let mut flipped = view;
+            flip(&descriptor, |axis| flipped.invert_axis(axis));
+            return Ok(flipped);
         }
         Ok(view)
     }
@@ -67,7 +72,7 @@ struct Layout<D: Dimension> {
 
 impl<D: Dimension> Layout<D> {
     /// The rank must fit `D`.
-    #[inline]
+    #[inline(always)]
     fn of(tensor: &Descriptor<'_>) -> Self {
         let shape = dim::<D>(tensor);
         let ndim = shape.ndim();
@@ -90,6 +95,7 @@ impl<D: Dimension> Layout<D> {
 }
 
 /// Calls `invert` for the axes that are walked backwards.
+#[cold]
 fn flip(tensor: &Descriptor<'_>, mut invert: impl FnMut(Axis)) {
     for (axis, (length, stride)) in tensor.shape().iter().zip(tensor.strides().iter()).enumerate() {
         if stride < 0 && *length > 1 {

@@ -92,31 +92,32 @@ bool is_unique(const at::Tensor& t) {
   return unique;
 }
 
-// Bytes of the storage, from its beginning, that `t` reaches, whose first element is `offset` bytes behind it. False if
-// some number overflows; empty axes count as 1.
-bool needed_bytes(const at::Tensor& t, uint64_t offset, uint64_t* needed) {
+// Bytes of the storage, from its beginning, that `t` reaches. False if some number overflows; empty axes count as 1.
+bool needed_bytes(const c10::TensorImpl& t, uint64_t* needed) {
+  const uint64_t itemsize = t.itemsize();
+  const auto offset = static_cast<uint64_t>(t.storage_offset());
+  uint64_t reached = 0; // elements from the beginning of the storage
+  const auto fits = [&] {
+    return !c10::mul_overflows(reached, itemsize, needed) && *needed <= INT64_MAX;
+  };
   // libtorch keeps the number of elements, which is the extent of a contiguous tensor.
   if (t.is_contiguous() && t.numel() > 0) {
-    return !c10::mul_overflows(static_cast<uint64_t>(t.numel()), t.element_size(), needed) &&
-        !c10::add_overflows(*needed, offset, needed) && *needed <= INT64_MAX;
+    return !c10::add_overflows(static_cast<uint64_t>(t.numel()), offset, &reached) && fits();
   }
   const auto sizes = t.sizes();
   const auto strides = t.strides();
-  uint64_t highest = 0, count = t.element_size(), reach = 0;
+  uint64_t highest = 0, size_in_bytes = itemsize, reach = 0;
   bool empty = false;
   for (size_t i = 0; i < sizes.size(); i++) {
     const auto size = static_cast<uint64_t>(sizes[i]);
     empty |= size == 0;
-    if (c10::mul_overflows(count, size == 0 ? 1 : size, &count) || count > INT64_MAX) return false;
+    if (c10::mul_overflows(size_in_bytes, size == 0 ? 1 : size, &size_in_bytes) || size_in_bytes > INT64_MAX) return false;
     if (size < 2) continue;
     if (c10::mul_overflows(size - 1, static_cast<uint64_t>(strides[i]), &reach)) return false;
     if (c10::add_overflows(highest, reach, &highest)) return false;
   }
-  *needed = 0;
   if (empty) return true;
-  uint64_t bytes = 0;
-  return !c10::add_overflows(highest, 1, &bytes) && !c10::mul_overflows(bytes, t.element_size(), &bytes) &&
-      !c10::add_overflows(offset, bytes, needed) && *needed <= INT64_MAX;
+  return !c10::add_overflows(highest, 1, &reached) && !c10::add_overflows(reached, offset, &reached) && fits();
 }
 
 [[noreturn]] void refuse_write(c10::StorageImpl*) {
@@ -220,28 +221,34 @@ bool dlbridge_describe(const at::Tensor* t, DlbridgeInfo* info, char** error) {
     return true;
   }
   return guarded(error, [&] {
-    info->scalar_type = static_cast<int32_t>(t->scalar_type());
-    info->device_type = static_cast<int32_t>(t->device().type());
-    info->device_index = t->device().index();
-    info->flags = (t->layout() != at::kStrided ? kNotStrided : 0) | (t->requires_grad() ? kRequiresGrad : 0) |
-        (t->has_storage() ? 0 : kNoStorage);
+    // Accessors that the headers define, where they do: a call into the library costs more than what it reads.
+    const c10::TensorImpl& impl = *t->unsafeGetTensorImpl();
+    const c10::Storage& storage = impl.unsafe_storage();
+    const c10::Device device = impl.device();
+    info->scalar_type = static_cast<int32_t>(c10::typeMetaToScalarType(impl.dtype()));
+    info->device_type = static_cast<int32_t>(device.type());
+    info->device_index = device.index();
+    uint32_t flags = (impl.layout() != at::kStrided ? kNotStrided : 0) | (impl.requires_grad() ? kRequiresGrad : 0) |
+        (storage ? 0 : kNoStorage);
     constexpr c10::DispatchKeySet special(
         {c10::DispatchKey::Conjugate, c10::DispatchKey::Negative, c10::DispatchKey::ZeroTensor});
-    if (t->key_set().has_any(special | c10::DispatchKeySet(c10::DispatchKey::Quantized))) {
-      info->flags |= (t->is_quantized() ? kQuantized : 0) | (t->is_conj() ? kConj : 0) | (t->is_neg() ? kNeg : 0) |
+    if (impl.key_set().has_any(special | c10::DispatchKeySet(c10::DispatchKey::Quantized))) {
+      flags |= (t->is_quantized() ? kQuantized : 0) | (t->is_conj() ? kConj : 0) | (t->is_neg() ? kNeg : 0) |
           (t->_is_zerotensor() ? kZeroTensor : 0);
     }
-    if (info->flags & (kNotStrided | kNoStorage)) return;
-    const c10::Storage& storage = t->storage();
-    if (is_sealed(storage)) info->flags |= kSealed;
-    info->ndim = t->dim();
-    info->shape = t->sizes().data();
-    info->strides = t->strides().data();
-    info->data = t->const_data_ptr();
-    info->storage_bytes = storage.nbytes();
-    const auto offset = static_cast<const char*>(info->data) - static_cast<const char*>(storage.data());
-    if (!needed_bytes(*t, static_cast<uint64_t>(offset), &info->needed_bytes)) info->flags |= kOverflow;
-    if (c10::impl::cow::is_cow_data_ptr(storage.data_ptr())) info->flags |= kCopyOnWrite;
+    if (!(flags & (kNotStrided | kNoStorage))) {
+      info->ndim = impl.dim();
+      info->shape = impl.sizes().data();
+      info->strides = impl.strides().data();
+      info->storage_bytes = storage.nbytes();
+      if (is_sealed(storage)) flags |= kSealed;
+      if (c10::impl::cow::is_cow_data_ptr(storage.data_ptr())) flags |= kCopyOnWrite;
+      if (!needed_bytes(impl, &info->needed_bytes)) flags |= kOverflow;
+      info->data = impl.numel() == 0 ? nullptr
+                                     : static_cast<const char*>(storage.data()) +
+              static_cast<uint64_t>(impl.storage_offset()) * impl.itemsize();
+    }
+    info->flags = flags;
   });
 }
 
@@ -250,13 +257,13 @@ bool dlbridge_is_unique(const at::Tensor* t) {
   return is_unique(*t);
 }
 
-// A new reference to what owns the memory of `t`: its storage, or what is behind a sealed one.
-void* dlbridge_retain(const at::Tensor* t) {
-  const c10::Storage& storage = t->storage();
-  if (!is_sealed(storage)) return c10::Storage(storage).unsafeReleaseStorageImpl();
-  auto* sealed = static_cast<Sealed*>(storage.data_ptr().get_context());
-  sealed->uses.fetch_add(1, std::memory_order_relaxed);
-  return sealed;
+// A new reference to what owns the memory of `t`, a dense tensor: its storage, or what is behind a sealed one.
+void* dlbridge_retain(const at::Tensor* t, bool sealed) {
+  const c10::Storage& storage = t->unsafeGetTensorImpl()->unsafe_storage();
+  if (!sealed) return c10::Storage(storage).unsafeReleaseStorageImpl();
+  auto* owner = static_cast<Sealed*>(storage.data_ptr().get_context());
+  owner->uses.fetch_add(1, std::memory_order_relaxed);
+  return owner;
 }
 
 // Gives a reference back; `sealed` says which kind it is.

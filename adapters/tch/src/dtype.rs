@@ -47,7 +47,9 @@ const fn row(scalar_type: i32, dtype: DataType, align: usize, kind: Option<Kind>
 
 /// The DLPack type of a libtorch scalar type.
 pub(crate) fn of_scalar_type(scalar_type: i32) -> Result<DataType, Error> {
-    let row = ROWS.iter().find(|row| row.scalar_type == scalar_type);
+    // The common ones are in their place.
+    let is_it = |row: &&Row| row.scalar_type == scalar_type;
+    let row = ROWS.get(scalar_type as usize).filter(is_it).or_else(|| ROWS.iter().find(is_it));
     row.map(|row| row.dtype).ok_or(Error::Inexpressible { framework: NAME, what: "a tensor of this scalar type" })
 }
 

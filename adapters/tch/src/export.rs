@@ -43,21 +43,24 @@ exports! {
 ///
 /// # Errors
 /// As the safe export, but for the other handles.
+#[inline]
 pub unsafe fn export_shared(tensor: &tch::Tensor) -> Result<Tensor, Error> {
-    let dense = Dense::new(tensor)?;
-    if dense.is_lazy() {
-        return Err(Error::CopyRequired { framework: NAME, reason: Reason::Lazy });
-    }
-    if dense.is_copy_on_write() {
-        return Err(Error::CopyRequired { framework: NAME, reason: Reason::NotUnique });
-    }
-    Ok(own(&dense, Flags::READ_ONLY))
+    Dense::read(tensor, |dense| {
+        if dense.is_lazy() {
+            return Err(Error::CopyRequired { framework: NAME, reason: Reason::Lazy });
+        }
+        if dense.is_copy_on_write() {
+            return Err(Error::CopyRequired { framework: NAME, reason: Reason::NotUnique });
+        }
+        Ok(own(dense, Flags::READ_ONLY))
+    })
 }
 
 fn share(tensor: &tch::Tensor, by_value: bool) -> Result<Tensor, Error> {
-    let dense = Dense::new(tensor)?;
-    let flags = sharing(&dense, by_value).map_err(|reason| Error::CopyRequired { framework: NAME, reason })?;
-    Ok(own(&dense, flags))
+    Dense::read(tensor, |dense| match sharing(dense, by_value) {
+        Ok(flags) => Ok(own(dense, flags)),
+        Err(reason) => Err(Error::CopyRequired { framework: NAME, reason }),
+    })
 }
 
 /// The flags to share with, or why the tensor cannot be shared. `by_value` says that the tensor itself is given up.
@@ -94,26 +97,29 @@ fn describe<R>(
     by_value: bool,
     read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R,
 ) -> Result<R, Error> {
-    let dense = Dense::new(tensor)?;
-    let (flags, reason) = match sharing(&dense, by_value) {
-        Ok(flags) => (flags, None),
-        Err(reason) => (Flags::empty(), Some(reason)),
-    };
-    dense.describe(flags, |tensor| read(tensor, reason))
+    Dense::read(tensor, |dense| {
+        let (flags, reason) = match sharing(dense, by_value) {
+            Ok(flags) => (flags, None),
+            Err(reason) => (Flags::empty(), Some(reason)),
+        };
+        dense.describe(flags, |tensor| read(tensor, reason))
+    })
 }
 
 /// A copy on the same device, made by libtorch, which resolves lazy bits; in host memory in a vector of ours.
 fn copy(tensor: &tch::Tensor) -> Result<Tensor, Error> {
-    let dense = Dense::new(tensor)?;
-    if dense.device != Device::CPU {
-        let failed = |error: tch::TchError| Error::Framework { framework: NAME, message: error.to_string().into() };
-        let copy = tensor.f_zeros_like().and_then(|mut copy| copy.f_copy_(tensor).map(|()| copy)).map_err(failed)?;
-        return Ok(own(&Dense::new(&copy)?, Flags::COPIED));
-    }
-    dense.describe(Flags::empty(), |like| {
-        // SAFETY: `filled` gives room for all elements of `like`.
-        let write = |target| unsafe { dense.copy_to_host(like.shape(), target) };
-        // SAFETY: libtorch copies all elements, or fails.
-        unsafe { Tensor::filled(like, write) }
-    })?
+    Dense::read(tensor, |dense| {
+        if dense.device != Device::CPU {
+            let failed = |error: tch::TchError| Error::Framework { framework: NAME, message: error.to_string().into() };
+            let copy =
+                tensor.f_zeros_like().and_then(|mut copy| copy.f_copy_(tensor).map(|()| copy)).map_err(failed)?;
+            return Dense::read(&copy, |copy| Ok(own(copy, Flags::COPIED)));
+        }
+        dense.describe(Flags::empty(), |like| {
+            // SAFETY: `filled` gives room for all elements of `like`.
+            let write = |target| unsafe { dense.copy_to_host(like.shape(), target) };
+            // SAFETY: libtorch copies all elements, or fails.
+            unsafe { Tensor::filled(like, write) }
+        })?
+    })
 }

@@ -61,5 +61,5 @@ const NAME: &str = "tch";
 /// # Errors
 /// What has no memory that DLPack can express, as the export.
 pub fn data_ptr(tensor: &tch::Tensor) -> Result<*const u8, dlbridge_core::Error> {
-    shim::Dense::new(tensor).map(|dense| dense.data())
+    shim::Dense::read(tensor, |dense| Ok(dense.data()))
 }

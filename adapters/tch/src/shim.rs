@@ -27,6 +27,28 @@ pub(crate) struct Info {
     flags: u32,
 }
 
+impl Info {
+    #[inline]
+    fn device(&self) -> Result<Device, Error> {
+        match self.device_type {
+            0 => Ok(Device::CPU),
+            1 => Ok(Device::cuda(self.device_index)),
+            _ => Err(Error::Inexpressible { framework: NAME, what: "a tensor on this device (meta, MPS, …)" }),
+        }
+    }
+
+    /// The tensor lies within its storage. A failed `resize_` leaves one that is larger. An implicit zero has none at all.
+    #[inline]
+    fn check_storage(&self, dtype: DataType) -> Result<(), Error> {
+        if self.needed_bytes <= self.storage_bytes || self.flags & ZERO_TENSOR != 0 {
+            return Ok(());
+        }
+        let itemsize = dtype.itemsize().unwrap_or(1);
+        let (needed, available) = (self.needed_bytes as usize / itemsize, self.storage_bytes as usize / itemsize);
+        Err(Error::OutOfStorage { framework: NAME, needed, available })
+    }
+}
+
 const UNDEFINED: u32 = 1;
 const NOT_STRIDED: u32 = 2;
 const QUANTIZED: u32 = 4;
@@ -42,7 +64,7 @@ const COPY_ON_WRITE: u32 = 1024;
 unsafe extern "C" {
     fn dlbridge_describe(tensor: *const C_tensor, info: *mut Info, error: *mut *mut c_char) -> bool;
     fn dlbridge_is_unique(tensor: *const C_tensor) -> bool;
-    fn dlbridge_retain(tensor: *const C_tensor) -> *mut c_void;
+    fn dlbridge_retain(tensor: *const C_tensor, sealed: bool) -> *mut c_void;
     fn dlbridge_release(owner: *mut c_void, sealed: bool);
     fn dlbridge_import(
         managed: *mut c_void,
@@ -63,21 +85,32 @@ unsafe extern "C" {
 }
 
 /// Runs a shim function that reports failure through an error text.
+#[inline]
 fn call(body: impl FnOnce(*mut *mut c_char) -> bool) -> Result<(), Error> {
     let mut text = ptr::null_mut();
-    if body(&mut text) {
-        return Ok(());
+    match body(&mut text) {
+        true => Ok(()),
+        // SAFETY: the shim gives a C string of its own, or none.
+        false => Err(unsafe { failure(text) }),
     }
+}
+
+/// The error that a shim function reports, whose text is freed.
+///
+/// # Safety
+/// `text` is NULL or a C string of the shim's that nobody uses afterwards.
+#[cold]
+unsafe fn failure(text: *mut c_char) -> Error {
     let Some(text) = NonNull::new(text) else {
-        return Err(framework("no memory for the message"));
+        return framework("no memory for the message");
     };
-    // SAFETY: the shim gives a C string.
+    // SAFETY: the caller's promise.
     let message = unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy();
     let error = framework(message.lines().next().unwrap_or_default());
     drop(message);
-    // SAFETY: the shim's string, not used afterwards.
+    // SAFETY: the caller's promise.
     unsafe { dlbridge_free(text.as_ptr()) };
-    Err(error)
+    error
 }
 
 fn framework(message: &str) -> Error {
@@ -90,36 +123,27 @@ fn framework(message: &str) -> Error {
 /// 1. The numbers in `info` point into the tensor, which is alive. Another handle to it can change them in place, so
 ///    they are read before anybody else's code runs.
 pub(crate) struct Dense<'a> {
-    info: Info,
+    info: &'a Info,
     tensor: &'a tch::Tensor,
     pub(crate) dtype: DataType,
     pub(crate) device: Device,
 }
 
-impl<'a> Dense<'a> {
-    /// Describes a tensor, if DLPack can express it at all.
-    pub(crate) fn new(tensor: &'a tch::Tensor) -> Result<Self, Error> {
+impl Dense<'_> {
+    /// Calls `read` with what a tensor is, if DLPack can express it at all. What libtorch has written is read where it
+    /// is: to move it just after would stall the processor.
+    #[inline(always)]
+    pub(crate) fn read<R>(tensor: &tch::Tensor, read: impl FnOnce(&Dense<'_>) -> Result<R, Error>) -> Result<R, Error> {
         let mut info = MaybeUninit::<Info>::uninit();
         // SAFETY: `tensor` is alive; `info` is written on success.
         call(|error| unsafe { dlbridge_describe(tensor.as_ptr(), info.as_mut_ptr(), error) })?;
         // SAFETY: written, as the call succeeded.
-        let info = unsafe { info.assume_init() };
+        let info = unsafe { info.assume_init_ref() };
         refuse(info.flags)?;
-        let device = match info.device_type {
-            0 => Device::CPU,
-            1 => Device::cuda(info.device_index),
-            _ => {
-                return Err(Error::Inexpressible { framework: NAME, what: "a tensor on this device (meta, MPS, …)" });
-            }
-        };
+        let device = info.device()?;
         let dtype = dtype::of_scalar_type(info.scalar_type)?;
-        // A failed `resize_` leaves a tensor that is larger than its storage. An implicit zero has none at all.
-        if info.needed_bytes > info.storage_bytes && info.flags & ZERO_TENSOR == 0 {
-            let itemsize = dtype.itemsize().unwrap_or(1);
-            let (needed, available) = (info.needed_bytes as usize / itemsize, info.storage_bytes as usize / itemsize);
-            return Err(Error::OutOfStorage { framework: NAME, needed, available });
-        }
-        Ok(Self { info, tensor, dtype, device })
+        info.check_storage(dtype)?;
+        read(&Dense { info, tensor, dtype, device })
     }
 
     /// The lengths, as they are at this moment.
@@ -176,8 +200,9 @@ impl<'a> Dense<'a> {
 
     /// A reference to what owns the memory.
     pub(crate) fn retain(&self) -> Owner {
-        // SAFETY: a tensor with a storage, as `new` checked.
-        Owner { raw: unsafe { dlbridge_retain(self.tensor.as_ptr()) }, sealed: self.is_sealed() }
+        let sealed = self.is_sealed();
+        // SAFETY: a tensor with a storage of this kind, as libtorch said.
+        Owner { raw: unsafe { dlbridge_retain(self.tensor.as_ptr(), sealed) }, sealed }
     }
 
     /// Writes the elements to host memory in row-major order.
