@@ -7,8 +7,12 @@ use dlbridge::burn::burn_flex::FlexTensor;
 use dlbridge::burn::burn_std::{DType, TensorData};
 use dlbridge::burn::burn_tensor::{Device, Tensor as Burn};
 use dlbridge::{Bridge, Flags, Tensor};
+use dlbridge_benches::allocations::Counting;
 use dlbridge_benches::producer::reusable_export;
 use dlbridge_benches::{Group, Session, run, sizes};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 fn import(session: &mut Session) {
     let mut group = Group::against_floor(session, "burn tensor of f32: import and drop");

@@ -7,10 +7,14 @@ use std::ptr::NonNull;
 use dlbridge::sys::DLManagedTensorVersioned;
 use dlbridge::tch::{export_shared, tch};
 use dlbridge::{Bridge, ReadOnly, Tensor};
+use dlbridge_benches::allocations::Counting;
 use dlbridge_benches::producer::reusable_export;
 use dlbridge_benches::{Group, Session, run};
 use tch::{Kind, Tensor as Torch};
 use torch_sys::C_tensor;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 unsafe extern "C" {
     fn bench_export(tensor: *const C_tensor) -> *mut DLManagedTensorVersioned;

@@ -15,51 +15,65 @@ const FOLDED: usize = 20;
 
 /// The whole report; its plots are written to `plots`.
 pub(crate) fn report(records: &[Record], summary: &str, plots: &Path) -> io::Result<String> {
-    let mut report = String::from("# Benches\n\n");
-    if !summary.is_empty() {
-        report += &format!("{}\n\n", summary.trim());
+    let mut report = format!("# Benches\n\n{}\n{}\n\n", machines(records), summary.trim());
+    let sections = records.iter().map(|record| {
+        let section = SECTIONS.iter().find(|section| section.program == record.name);
+        (section.expect("it was read for a section"), record)
+    });
+    for (section, _) in sections.clone() {
+        _ = writeln!(report, "- [{}](#{})", section.title, text::slug(section.title));
     }
-    report += &measured(records);
-    for record in records {
-        let section = SECTIONS.iter().find(|section| section.program == record.name).expect("read for a section");
+    report += &format!("- [{MEASURED}](#{})\n\n", text::slug(MEASURED));
+    for (section, record) in sections {
         report += &written(section, record, plots)?;
     }
-    Ok(report)
+    Ok(report + &measured(records))
 }
 
-/// How it was measured: what all sections have in common.
+/// A heading that the page's own list can link to; a page of HTML has no other anchors.
+fn heading(title: &str) -> String {
+    format!("<a id=\"{}\"></a>\n\n## {title}\n\n", text::slug(title))
+}
+
+/// What the records were taken on: one line, if it was all on one day and machine.
+fn machines(records: &[Record]) -> String {
+    let line = |Record { machine, date, threads, .. }: &Record| {
+        let threads = if *threads == 1 { "one thread".to_owned() } else { format!("{threads} threads") };
+        let (cpu, cores, memory, system) = (&machine.cpu, machine.cores, machine.memory, &machine.system);
+        format!("*{date} · {cpu}, {cores} cores, {memory} GiB, {system} · every framework on {threads}*\n")
+    };
+    let mut lines: Vec<String> = records.iter().map(line).collect();
+    lines.dedup();
+    lines.concat()
+}
+
+const MEASURED: &str = "How it was measured";
+
+/// What all sections have in common.
 fn measured(records: &[Record]) -> String {
-    let mut text = String::from("## How it was measured\n\n");
-    let mut machines: Vec<_> = records.iter().map(|record| (&record.machine, &record.date, record.threads)).collect();
-    machines.dedup();
-    for (machine, date, threads) in machines {
-        let cores = machine.cores;
-        let threads = if threads == 1 { "one thread".to_owned() } else { format!("{threads} threads") };
-        _ = writeln!(
-            text,
-            "- {date} on {}, {cores} cores, {} GiB, {}; every framework on {threads}.",
-            machine.cpu, machine.memory, machine.system
-        );
-    }
-    let seconds: f64 = records.iter().map(|record| record.seconds).sum();
+    let minutes = (records.iter().map(|record| record.seconds).sum::<f64>() / 60.).ceil();
     let versions = versions::versions().join(", ");
-    _ = writeln!(text, "- {versions}.");
-    text += "- Release builds with thin LTO for the architecture's baseline, as cargo makes them; libtorch and the matrix \
-             products choose their instructions at run time.\n";
-    text += "- The number of threads is `RAYON_NUM_THREADS` for ndarray, candle, burn and their matrix products, and \
-             `tch::set_num_threads` for libtorch.\n";
-    text += "- Each sample stands beside one of a reference, so that what disturbs the machine disturbs both: the *floor* \
-             allocates and frees 128 bytes and counts a reference up and down, which is the least that an export does; \
-             *memcpy* copies as many bytes into a new vector.\n";
-    text += "- A cell has the median time, below it the middle half of the samples, how many times the reference's time \
-             the median is, and what one call allocates through Rust's allocator (what libtorch allocates does not \
-             count). The best of a row is bold.\n";
-    _ = writeln!(text, "- All of it took {:.0} minutes with\n", (seconds / 60.).ceil());
-    text + "```sh\nbenches/run\n```\n\n"
+    format!(
+        "{}- All of it takes {minutes} minutes with `benches/run`, after the build.
+- {versions}.
+- Release builds with thin LTO for the architecture's baseline, as cargo makes them; libtorch and the matrix products \
+choose their instructions at run time.
+- The number of threads is `RAYON_NUM_THREADS` for ndarray, candle, burn and their matrix products, and \
+`tch::set_num_threads` for libtorch.
+- Each sample stands beside one of a reference, so that what disturbs the machine disturbs both. The *floor* is a block \
+of 128 bytes allocated and freed, and a reference counted up and down: the least that an export does. *memcpy* copies \
+as many bytes into a new vector.
+- A cell has the median time; below it the middle half of the samples, how many times the reference's time the median \
+is, and what one call allocates through Rust's allocator. What libtorch allocates does not count. The best of a row is \
+bold.
+- In the plots, the thick lines are the middle half of the samples.
+",
+        heading(MEASURED)
+    )
 }
 
 fn written(section: &Section, record: &Record, plots: &Path) -> io::Result<String> {
-    let mut text = format!("## {}\n\n{}\n\n", section.title, section.text);
+    let mut text = format!("{}{}\n\n", heading(section.title), section.text);
     let write = |text: &mut String, plotted: Plotted| {
         let file = format!("{}-{}.svg", record.name, text::slug(&plotted.title));
         std::fs::write(plots.join(&file), &plotted.svg)?;

@@ -51,8 +51,9 @@ impl Canvas<'_> {
         self.0.draw(&Circle::new(at, radius, colour.filled())).expect(TAKEN);
     }
 
-    /// Text that begins, ends or has its middle at a point.
+    /// Text that begins, ends or has its middle at a point; its size in pixels.
     pub(crate) fn text(&self, text: &str, at: (i32, i32), size: i32, colour: RGBColor, side: HPos) {
+        let size = f64::from(size) * 1.24; // plotters takes another unit.
         let style = ("sans-serif", size).into_font().color(&colour).pos(Pos::new(side, VPos::Center));
         self.0.draw_text(text, &style, at).expect(TAKEN);
     }
@@ -66,17 +67,13 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// An axis that has all values, and whole steps at both ends.
+    /// An axis that has all values, and a little room.
     pub(crate) fn over(values: impl IntoIterator<Item = f64>, pixels: (i32, i32)) -> Self {
         let (mut from, mut to) = (f64::INFINITY, 0f64);
         for value in values {
             (from, to) = (from.min(value), to.max(value));
         }
-        let mut axis = Self { from, to, pixels };
-        let ticks = axis.steps();
-        axis.from = ticks.iter().copied().filter(|tick| *tick <= from).fold(0., f64::max);
-        axis.to = ticks.iter().copied().filter(|tick| *tick >= to).fold(f64::INFINITY, f64::min);
-        axis
+        Self { from: from / 1.2, to: to * 1.05, pixels }
     }
 
     pub(crate) fn at(&self, value: f64) -> i32 {
@@ -98,7 +95,7 @@ impl Axis {
 
     /// The steps to be drawn.
     pub(crate) fn ticks(&self) -> Vec<f64> {
-        let is_within = |tick: &f64| *tick >= self.from * 0.999 && *tick <= self.to * 1.001;
+        let is_within = |tick: &f64| (self.from..=self.to).contains(tick);
         self.steps().into_iter().filter(is_within).collect()
     }
 }
