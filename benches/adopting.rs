@@ -79,12 +79,12 @@ fn ordinary_blocks(session: &mut Session) {
     let mut group = Group::against(session, title, "the system's");
     for adopted in [0, 1, 1000] {
         let _kept = keep_adopted(adopted);
-        for threads in [1, 2] {
+        for (threads, on) in [(1, "one thread"), (2, "two threads")] {
             for (name, size) in
                 [("16 B", 16), ("512 B", 512), ("4 KiB", 4096), ("16 KiB", 16 << 10), ("64 KiB", 64 << 10)]
             {
                 let (nanos, ratios) = overhead(size, threads);
-                let contender = format!("{adopted} adopted, {threads} threads");
+                let contender = format!("{adopted} adopted, {on}");
                 group.row(name, &contender, nanos, ratios, None);
             }
         }
@@ -93,7 +93,7 @@ fn ordinary_blocks(session: &mut Session) {
 
 fn into_candle(session: &mut Session) {
     let len: usize = if is_measured() { 64 << 20 } else { 1 << 16 };
-    let mut group = Group::against_memcpy(session, "64M f32 into candle").samples(10);
+    let mut group = Group::against_memcpy(session, "64M f32 into candle").briefly();
     group.bytes(4 * len);
     let torch = Torch::zeros([len as i64], (Kind::Float, tch::Device::Cpu));
     // SAFETY: nobody writes the tensor meanwhile.

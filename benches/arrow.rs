@@ -51,7 +51,7 @@ fn mapped_file(session: &mut Session) {
         let file = unsafe { IpcFile::map(&path) }.expect("an IPC file");
         file.batches().map(|batch| Column::of(&batch.expect("a batch"), "x").expect("a column")).collect::<Vec<_>>()
     };
-    let mut group = Group::among_themselves(session, "an IPC file of 256 MiB, FixedSizeList<f32, 768>").samples(10);
+    let mut group = Group::among_themselves(session, "an IPC file of 256 MiB, FixedSizeList<f32, 768>").briefly();
     group.bench("opened, to ndarray", "dlbridge, mapped", || {
         for column in columns() {
             let tensor: Tensor = column.share().expect("numbers");
@@ -101,7 +101,7 @@ fn row_major(session: &mut Session) {
     let array: ArrayView2<'_, f32> = tensor.lend().expect("two axes");
     let torch: ReadOnly<Torch> = (&one_buffer).share().expect("equally spaced");
 
-    let mut group = Group::against_memcpy(session, "64 f32 columns of 1M rows made row-major").samples(10);
+    let mut group = Group::against_memcpy(session, "64 f32 columns of 1M rows made row-major").briefly();
     group.bytes(4 * all.len());
     group.bench("of one buffer", "dlbridge", || (&one_buffer).convert::<Vec<f32>>());
     group.bench("of a buffer a column", "dlbridge", || (&buffers).convert::<Vec<f32>>());

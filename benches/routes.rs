@@ -164,7 +164,7 @@ fn pairs(session: &mut Session, name: &str, matrix: Matrix) {
     // As many as fit into the second-level cache at the small size, and few at the large one, but enough to be timed.
     let batch = ((1 << 26) / bytes).clamp(16, 256) as u64;
     let batches = [batch, if is_large { 1 } else { batch }];
-    let group = Group::against_floor(session, format!("{name} f32, {layout}")).samples(10);
+    let group = Group::against_floor(session, format!("{name} f32, {layout}")).briefly();
     let mut routes = Routes { group, matrix, batches, copies: !is_large };
     if !matrix.is_transposed {
         let tensor = |vec| Tensor::new(vec, &matrix.shape()).expect("as many elements");
@@ -195,7 +195,7 @@ fn pairs(session: &mut Session, name: &str, matrix: Matrix) {
     }
     drop(routes);
 
-    let mut group = Group::against_memcpy(session, format!("copies of {name} f32, {layout}")).samples(10);
+    let mut group = Group::against_memcpy(session, format!("copies of {name} f32, {layout}")).briefly();
     group.bytes(bytes);
     let kept = matrix.candle(true);
     let elements = matrix.elements(true);

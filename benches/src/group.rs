@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
+use criterion::SamplingMode;
+
 use crate::allocations::{self, Allocated};
 use crate::record::{Quartiles, Row, Table};
 use crate::{Session, time};
@@ -40,13 +42,16 @@ pub struct Group<'a> {
     reference: Reference,
     table: Table,
     samples: usize,
+    time: Duration,
 }
 
 impl<'a> Group<'a> {
     /// A group whose rows are compared with each other.
     pub fn among_themselves(session: &'a mut Session, title: impl Into<String>) -> Self {
         let table = Table { title: title.into(), ..Table::default() };
-        Self { session, reference: Reference::Nothing, table, samples: 20 }
+        // Samples as short as a few milliseconds: most of them fit between two interruptions.
+        let (samples, time) = (50, Duration::from_millis(200));
+        Self { session, reference: Reference::Nothing, table, samples, time }
     }
 
     /// A group against the [floor](time::floor).
@@ -76,10 +81,10 @@ impl<'a> Group<'a> {
         self.reference = Reference::Memcpy(vec![1; bytes]);
     }
 
-    /// Takes so many samples of each row from here on.
+    /// Takes few samples of each row, which has many others beside it or takes long.
     #[must_use]
-    pub fn samples(mut self, samples: usize) -> Self {
-        self.samples = samples;
+    pub fn briefly(mut self) -> Self {
+        (self.samples, self.time) = (12, Duration::from_millis(60));
         self
     }
 
@@ -117,7 +122,9 @@ impl<'a> Group<'a> {
     ) -> &mut Self {
         let samples = RefCell::new(Vec::new());
         let mut group = self.session.criterion.benchmark_group(&self.table.title);
-        group.sample_size(self.samples).bench_function(format!("{case}: {contender}"), |bencher| {
+        group.sampling_mode(SamplingMode::Flat).sample_size(self.samples);
+        group.warm_up_time(self.time / 5).measurement_time(self.time);
+        group.bench_function(format!("{case}: {contender}"), |bencher| {
             bencher.iter_custom(|iterations| {
                 let reference = self.reference.time(iterations, batch);
                 let time = run(iterations);

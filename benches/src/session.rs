@@ -1,7 +1,7 @@
 //! One bench program: its settings, its groups, and the record that it leaves.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use std::{env, fs};
 
 use comfy_table::{CellAlignment, Table as Printed, presets};
@@ -46,13 +46,7 @@ impl Session {
 /// Runs the groups of the program `name`, every framework on one thread unless `RAYON_NUM_THREADS` gives another number.
 pub fn run(name: &str, groups: &[fn(&mut Session)]) {
     let threads = fix_threads();
-    let criterion = Criterion::default()
-        .without_plots()
-        .warm_up_time(Duration::from_millis(40))
-        .measurement_time(Duration::from_millis(250))
-        .sample_size(20)
-        .nresamples(1001)
-        .configure_from_args();
+    let criterion = Criterion::default().without_plots().nresamples(1001).configure_from_args();
     let mut session = Session { criterion, tables: Vec::new() };
     let start = Instant::now();
     groups.iter().for_each(|group| group(&mut session));

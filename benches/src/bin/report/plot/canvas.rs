@@ -86,6 +86,7 @@ impl Axis {
     fn steps(&self) -> Vec<f64> {
         let (low, high) = (self.from.log10().floor() as i32, self.to.log10().ceil() as i32);
         let between: &[f64] = match high - low {
+            _ if self.to < 3. * self.from => &[1., 1.1, 1.2, 1.5, 2., 3., 5., 7., 8., 9.],
             0..=2 => &[1., 2., 5.],
             3..=4 => &[1., 3.],
             _ => &[1.],
