@@ -1,7 +1,7 @@
 //! A group of rows, each measured against a reference that runs before every sample.
 
 use std::cell::RefCell;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use criterion::SamplingMode;
 
@@ -34,6 +34,13 @@ impl Reference {
             }
         }
     }
+}
+
+/// What is known of a routine after one call.
+struct First {
+    /// With the making of the input and the dropping of the output.
+    time: Duration,
+    allocated: Option<Allocated>,
 }
 
 /// A table in the making.
@@ -90,8 +97,11 @@ impl<'a> Group<'a> {
 
     /// Measures `routine`, what it returns dropped within the time.
     pub fn bench<T>(&mut self, case: &str, contender: &str, mut routine: impl FnMut() -> T) -> &mut Self {
-        let (_, allocated) = allocations::count(&mut routine);
-        self.measure(case, contender, 1, allocated, |iterations| time::each(iterations, &mut routine))
+        let start = Instant::now();
+        let (output, allocated) = allocations::count(&mut routine);
+        drop(output);
+        let first = First { time: start.elapsed(), allocated };
+        self.measure(case, contender, 1, first, |iterations| time::each(iterations, &mut routine))
     }
 
     /// Measures `routine` alone: neither the making of its inputs nor the dropping of its outputs, of which at most
@@ -104,10 +114,12 @@ impl<'a> Group<'a> {
         mut setup: impl FnMut() -> I,
         mut routine: impl FnMut(I) -> O,
     ) -> &mut Self {
+        let start = Instant::now();
         let input = setup();
         let (output, allocated) = allocations::count(|| routine(input));
         drop(output);
-        self.measure(case, contender, batch, allocated, |iterations| {
+        let first = First { time: start.elapsed(), allocated };
+        self.measure(case, contender, batch, first, |iterations| {
             time::batched(iterations, batch, &mut setup, &mut routine)
         })
     }
@@ -117,12 +129,14 @@ impl<'a> Group<'a> {
         case: &str,
         contender: &str,
         batch: u64,
-        allocated: Option<Allocated>,
+        first: First,
         mut run: impl FnMut(u64) -> Duration,
     ) -> &mut Self {
+        // criterion takes ten at least.
+        let count = if first.time > Duration::from_millis(20) { 10 } else { self.samples };
         let samples = RefCell::new(Vec::new());
         let mut group = self.session.criterion.benchmark_group(&self.table.title);
-        group.sampling_mode(SamplingMode::Flat).sample_size(self.samples);
+        group.sampling_mode(SamplingMode::Flat).sample_size(count);
         group.warm_up_time(self.time / 5).measurement_time(self.time);
         group.bench_function(format!("{case}: {contender}"), |bencher| {
             bencher.iter_custom(|iterations| {
@@ -136,10 +150,10 @@ impl<'a> Group<'a> {
         group.finish();
         // The first calls warm up: their numbers of iterations are powers of two.
         let mut samples = samples.into_inner();
-        let warm = samples.len().saturating_sub(self.samples);
+        let warm = samples.len().saturating_sub(count);
         let (nanos, ratios): (Vec<_>, Vec<_>) = samples.split_off(warm).into_iter().unzip();
         let ratios: Vec<f64> = ratios.into_iter().flatten().collect();
-        self.row(case, contender, nanos, ratios, allocated)
+        self.row(case, contender, nanos, ratios, first.allocated)
     }
 
     /// A row of samples taken elsewhere: nanoseconds, and ratios to the reference.
