@@ -34,7 +34,7 @@ pub(super) fn plot(tables: &[Table]) -> Plotted {
     let (across, up) = (Axis::over([1000., 1e8], SIDES), Axis::over(nanos(), (FOOT, HEAD)));
 
     let svg = draw(WIDTH, HEIGHT, |canvas| {
-        canvas.text("What is shared takes the same time at every size", (16, 22), 17, INK, HPos::Left);
+        canvas.text("Time against size: shared, copied, and as it is done today", (16, 22), 17, INK, HPos::Left);
         for tick in up.ticks() {
             let y = up.at(tick);
             canvas.line(&[(SIDES.0, y), (SIDES.1, y)], &RULE, 1);
