@@ -1,4 +1,4 @@
-//! What the adopting allocator costs ordinary blocks, and what it saves: 1 GiB into candle.
+//! What the adopting allocator costs ordinary blocks, and what it saves: 256 MiB into candle.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
@@ -8,8 +8,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use comfy_table::{Table, presets};
-use criterion::{Criterion, criterion_group, criterion_main};
 use dlbridge::adopting::{Adopting, LEAST, adopt};
 use dlbridge::arrow::arrow_array::Float32Array;
 use dlbridge::arrow::arrow_buffer::Buffer;
@@ -17,7 +15,7 @@ use dlbridge::candle::candle_core::{Device, Tensor as Candle};
 use dlbridge::ndarray::ndarray::Array2;
 use dlbridge::tch::tch;
 use dlbridge::{Bridge, Tensor};
-use dlbridge_benches::{Ratios, is_measured};
+use dlbridge_benches::{Group, Session, is_measured, run};
 use dlpark::TryFromDlpack;
 use dlpark::ffi::DLManagedTensorVersioned as ParkTensor;
 use dlpark::versioned::Dlpack;
@@ -41,31 +39,28 @@ fn time<A: GlobalAlloc>(allocator: &A, layout: Layout, count: usize) -> f64 {
     start.elapsed().as_secs_f64() / count as f64
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// The median ratio and the median time of an ordinary pair, the two allocators in turns, on so many threads.
-fn overhead(size: usize, threads: usize) -> (f64, f64) {
+/// The times of an ordinary pair in nanoseconds, and their ratios to the system's, the two allocators in turns, on so
+/// many threads.
+fn overhead(size: usize, threads: usize) -> (Vec<f64>, Vec<f64>) {
     let layout = Layout::from_size_align(size, 8).expect("a small layout");
     let count = if size < 4096 { 100_000 } else { 20_000 };
-    let round = move |round: usize| match round % 2 {
-        0 => {
-            let plain = time(&System, layout, count);
-            (time(&ALLOCATOR, layout, count) / plain, plain)
-        }
-        _ => {
-            let wrapped = time(&ALLOCATOR, layout, count);
-            let plain = time(&System, layout, count);
-            (wrapped / plain, plain)
-        }
+    let round = move |round: usize| {
+        let (plain, wrapped) = match round % 2 {
+            0 => {
+                let plain = time(&System, layout, count);
+                (plain, time(&ALLOCATOR, layout, count))
+            }
+            _ => {
+                let wrapped = time(&ALLOCATOR, layout, count);
+                (time(&System, layout, count), wrapped)
+            }
+        };
+        (wrapped * 1e9, wrapped / plain)
     };
     let rounds = if is_measured() { 41 } else { 1 };
     let handles: Vec<_> =
-        (0..threads).map(|_| thread::spawn(move || (0..rounds).map(round).unzip::<_, _, Vec<_>, Vec<_>>())).collect();
-    let (ratios, times): (Vec<_>, Vec<_>) = handles.into_iter().map(|it| it.join().expect("no panic")).unzip();
-    (median(ratios.concat()), median(times.concat()))
+        (0..threads).map(|_| thread::spawn(move || (0..rounds).map(round).collect::<Vec<_>>())).collect();
+    handles.into_iter().flat_map(|handle| handle.join().expect("no panic")).unzip()
 }
 
 /// Blocks that stay adopted while it lives.
@@ -78,52 +73,52 @@ fn keep_adopted(count: usize) -> Vec<Vec<f32>> {
     (0..count).map(|_| block()).collect()
 }
 
-fn ordinary_blocks(_: &mut Criterion) {
-    // Not criterion's: it has to be two allocators in turns.
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN);
-    table.set_header(["bytes", "threads", "adopted", "plain, ns", "× plain"]);
+/// Not criterion's: it has to be two allocators in turns.
+fn ordinary_blocks(session: &mut Session) {
+    let title = "an ordinary block, allocated and freed by Adopting<System>";
+    let mut group = Group::against(session, title, "the system's");
     for adopted in [0, 1, 1000] {
         let _kept = keep_adopted(adopted);
-        for threads in [1, 2] {
-            for size in [16, 64, 512, 4096, 16 << 10, 64 << 10] {
-                let (ratio, plain) = overhead(size, threads);
-                let cells = [size.to_string(), threads.to_string(), adopted.to_string()];
-                table.add_row(cells.into_iter().chain([format!("{:.1}", plain * 1e9), format!("{ratio:.3}")]));
+        for (threads, on) in [(1, "one thread"), (2, "two threads")] {
+            for (name, size) in
+                [("16 B", 16), ("512 B", 512), ("4 KiB", 4096), ("16 KiB", 16 << 10), ("64 KiB", 64 << 10)]
+            {
+                let (nanos, ratios) = overhead(size, threads);
+                let contender = format!("{adopted} adopted, {on}");
+                group.row(name, &contender, nanos, ratios, None);
             }
         }
     }
-    println!("\n{table}\n");
 }
 
-fn into_candle(criterion: &mut Criterion) {
-    let len: usize = if is_measured() { 1 << 28 } else { 1 << 16 };
-    let mut group = Ratios::new(criterion, "1 GiB of f32 into candle");
+fn into_candle(session: &mut Session) {
+    let len: usize = if is_measured() { 64 << 20 } else { 1 << 16 };
+    let mut group = Group::against_memcpy(session, "64M f32 into candle").briefly();
+    group.bytes(4 * len);
     let torch = Torch::zeros([len as i64], (Kind::Float, tch::Device::Cpu));
     // SAFETY: nobody writes the tensor meanwhile.
     let share = || unsafe { dlbridge::tch::export_shared(&torch) }.expect("a dense tensor");
-    group.bench("libtorch → candle, adopted", || share().share::<Candle>());
+    group.bench("libtorch's", "dlbridge, adopted", || share().share::<Candle>());
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("gibibyte");
+    let path = folder.path().join("elements");
     std::fs::write(&path, vec![0u8; 4 * len]).expect("room on the disk");
-    group.bench("a mapped file → candle, adopted", || {
+    group.bench("a mapped file", "dlbridge, adopted", || {
         let column = Float32Array::new(map(&path).into(), None);
         column.share::<Candle>().expect("floats")
     });
-    group.bench("libtorch → candle, dlbridge's one copy", || {
+    group.bench("libtorch's", "dlbridge's one copy", || {
         let tensor: Tensor = share();
         tensor.convert_with::<Candle>(dlbridge::CopyPolicy::Always)
     });
     let tensor = share();
     let elements = tensor.as_slice::<f32>().expect("contiguous");
-    group.bench("candle's from_slice", || Candle::from_slice(elements, len, &Device::Cpu));
+    group.bench("libtorch's", "candle's from_slice", || Candle::from_slice(elements, len, &Device::Cpu));
     let array = Array2::<f32>::zeros((len / 256, 256));
     let parts: dlpark::allocation::dynamic::Initialized<ParkTensor> = Box::new(array).try_into().expect("an array");
     // SAFETY: dlpark's conversion of an array fills in everything.
     let park: Dlpack = unsafe { parts.finish() };
     // SAFETY: the tensor is alive, and candle copies.
-    group.bench("dlpark's import", || unsafe { Candle::try_from_dlpack(&park, ()) }.expect("floats"));
-    group.bench("to_vec alone", || elements.to_vec());
+    group.bench("an array", "dlpark's import", || unsafe { Candle::try_from_dlpack(&park, ()) }.expect("floats"));
 }
 
 fn map(path: &Path) -> Buffer {
@@ -135,5 +130,6 @@ fn map(path: &Path) -> Buffer {
     unsafe { Buffer::from_custom_allocation(data, len, Arc::new(map)) }
 }
 
-criterion_group!(benches, ordinary_blocks, into_candle);
-criterion_main!(benches);
+fn main() {
+    run("adopting", &[ordinary_blocks, into_candle]);
+}

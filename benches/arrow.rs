@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::FileWriter;
-use criterion::{Criterion, criterion_group, criterion_main};
 use dlbridge::arrow::Column;
 use dlbridge::arrow::arrow_array::cast::AsArray;
 use dlbridge::arrow::arrow_array::types::Float32Type;
@@ -16,18 +15,16 @@ use dlbridge::arrow::arrow_array::{ArrayRef, FixedSizeListArray, Float32Array, R
 use dlbridge::arrow::arrow_buffer::ScalarBuffer;
 use dlbridge::arrow::arrow_schema::{DataType, Field, Schema};
 use dlbridge::ndarray::ndarray::{Array2, ArrayView2};
-use dlbridge::tch::tch;
+use dlbridge::tch::tch::{self, Kind, Tensor as Torch};
 use dlbridge::{Bridge, Lend, ReadOnly, Tensor};
-use dlbridge_benches::{Ratios, is_measured};
+use dlbridge_benches::{Group, Session, is_measured, run};
 use dlbridge_pipelines::ipc::IpcFile;
-use dlbridge_pipelines::report::memory;
-use tch::{Kind, Tensor as Torch};
 
 const WIDTH: i32 = 768;
-/// 1 GiB in eight record batches.
+/// 256 MiB in eight record batches.
 const BATCHES: usize = 8;
 fn batch_rows() -> usize {
-    let bytes = if is_measured() { 1 << 30 } else { 1 << 20 };
+    let bytes = if is_measured() { 1 << 28 } else { 1 << 20 };
     bytes / BATCHES / (4 * WIDTH as usize)
 }
 
@@ -45,40 +42,36 @@ fn write(path: &Path) {
 }
 
 /// The file from nothing to tensors, each time: opened, mapped, parsed, shared.
-fn mapped_file(criterion: &mut Criterion) {
+fn mapped_file(session: &mut Session) {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("gibibyte.arrow");
+    let path = folder.path().join("lists.arrow");
     write(&path);
     let columns = || {
         // SAFETY: nobody writes the temporary file.
         let file = unsafe { IpcFile::map(&path) }.expect("an IPC file");
         file.batches().map(|batch| Column::of(&batch.expect("a batch"), "x").expect("a column")).collect::<Vec<_>>()
     };
-    let before = memory("RssAnon");
-    let mut group = Ratios::new(criterion, "an IPC file of 1 GiB, FixedSizeList<f32, 768>");
-    group.bench("mapped, shared with ndarray", || {
+    let mut group = Group::among_themselves(session, "an IPC file of 256 MiB, FixedSizeList<f32, 768>").briefly();
+    group.bench("opened, to ndarray", "dlbridge, mapped", || {
         for column in columns() {
             let tensor: Tensor = column.share().expect("numbers");
             let view: ArrayView2<'_, f32> = tensor.lend().expect("two axes");
             black_box(view[[0, 0]]);
         }
     });
-    group.bench("mapped, shared with libtorch", || {
+    group.bench("opened, to libtorch", "dlbridge, mapped", || {
         let tensors = columns().into_iter().map(|column| column.share::<ReadOnly<Torch>>());
         tensors.collect::<Result<Vec<_>, _>>().expect("numbers")
     });
-    if let (Some(before), Some(after)) = (before, memory("RssAnon")) {
-        println!("memory allocated by mapping and sharing: {} MiB", after.saturating_sub(before));
-    }
     let read = || FileReader::try_new(BufReader::new(File::open(&path).expect("a file")), None).expect("an IPC file");
-    group.bench("FileReader, copied to ndarray", || {
+    group.bench("opened, to ndarray", "FileReader, copied", || {
         let copy = |batch: RecordBatch| {
             let values = batch.column(0).as_fixed_size_list().values().as_primitive::<Float32Type>().values().to_vec();
             Array2::from_shape_vec((batch.num_rows(), WIDTH as usize), values).expect("a matrix")
         };
         read().map(|batch| copy(batch.expect("a batch"))).collect::<Vec<_>>()
     });
-    group.bench("FileReader, copied to libtorch", || {
+    group.bench("opened, to libtorch", "FileReader, copied", || {
         let copy = |batch: RecordBatch| {
             let values = batch.column(0).as_fixed_size_list().values().as_primitive::<Float32Type>().values().clone();
             Torch::from_slice(&values).reshape([batch.num_rows() as i64, WIDTH.into()])
@@ -100,26 +93,26 @@ fn rows() -> usize {
 }
 
 /// Columns made rows: one pass over memory, against the others on the same memory.
-fn row_major(criterion: &mut Criterion) {
+fn row_major(session: &mut Session) {
     let all = ScalarBuffer::from((0..rows() * COLUMNS).map(|n| n as f32).collect::<Vec<_>>());
     let one_buffer = batch(|i| all.slice(i * rows(), rows()));
     let buffers = batch(|i| all[i * rows()..(i + 1) * rows()].to_vec().into());
     let tensor: Tensor = (&one_buffer).share().expect("equally spaced");
     let array: ArrayView2<'_, f32> = tensor.lend().expect("two axes");
     let torch: ReadOnly<Torch> = (&one_buffer).share().expect("equally spaced");
-    tch::set_num_threads(1);
 
-    let mut group = Ratios::new(criterion, "64 f32 columns of 1M rows made row-major");
-    group.bench("dlbridge, one buffer", || (&one_buffer).convert::<Vec<f32>>());
-    group.bench("dlbridge, a buffer a column", || (&buffers).convert::<Vec<f32>>());
-    group.bench("ndarray", || array.as_standard_layout().into_owned());
-    group.bench("libtorch, one thread", || {
+    let mut group = Group::against_memcpy(session, "64 f32 columns of 1M rows made row-major").briefly();
+    group.bytes(4 * all.len());
+    group.bench("of one buffer", "dlbridge", || (&one_buffer).convert::<Vec<f32>>());
+    group.bench("of a buffer a column", "dlbridge", || (&buffers).convert::<Vec<f32>>());
+    group.bench("of one buffer", "ndarray", || array.as_standard_layout().into_owned());
+    group.bench("of one buffer", "libtorch", || {
         let mut copy = Torch::empty([rows() as i64, COLUMNS as i64], (Kind::Float, tch::Device::Cpu));
         copy.copy_(&torch);
         copy
     });
-    group.bench("memcpy of as many bytes", || all.to_vec());
 }
 
-criterion_group!(benches, row_major, mapped_file);
-criterion_main!(benches);
+fn main() {
+    run("arrow", &[row_major, mapped_file]);
+}

@@ -1,7 +1,8 @@
-//! Compiles libtorch's own routes, which the bench `libtorch` measures against.
+//! Compiles libtorch's own routes, which the bench `libtorch` measures against, and asks for the compiler's version.
 
 use std::env;
 use std::path::PathBuf;
+use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=libtorch.cpp");
@@ -14,4 +15,6 @@ fn main() {
         .opt_level(2)
         .file("libtorch.cpp")
         .compile("dlbridge_bench_libtorch");
+    let rustc = Command::new(env::var_os("RUSTC").expect("cargo says")).arg("--version").output().expect("it runs");
+    println!("cargo:rustc-env=DLBRIDGE_RUSTC={}", String::from_utf8_lossy(&rustc.stdout).trim());
 }

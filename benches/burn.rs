@@ -3,20 +3,19 @@
 use std::hint::black_box;
 use std::ptr::NonNull;
 
-use criterion::{Criterion, criterion_group, criterion_main};
 use dlbridge::burn::burn_flex::FlexTensor;
 use dlbridge::burn::burn_std::{DType, TensorData};
 use dlbridge::burn::burn_tensor::{Device, Tensor as Burn};
 use dlbridge::{Bridge, Flags, Tensor};
-use dlbridge_benches::{Ratios, is_measured, reusable_export};
+use dlbridge_benches::allocations::Counting;
+use dlbridge_benches::producer::reusable_export;
+use dlbridge_benches::{Group, Session, run, sizes};
 
-/// Sizes, the large ones where they are measured.
-fn sizes() -> impl Iterator<Item = (&'static str, usize)> {
-    [("1K", 1 << 10), ("1M", 1 << 20), ("64M", 64 << 20)].into_iter().take(if is_measured() { 3 } else { 1 })
-}
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
-fn import(criterion: &mut Criterion) {
-    let mut group = Ratios::new(criterion, "burn tensor of f32: import and drop");
+fn import(session: &mut Session) {
+    let mut group = Group::against_floor(session, "burn tensor of f32: import and drop");
     for (name, len) in sizes() {
         let mut memory = vec![1f32; len];
         let (mut shape, mut strides) = ([len as i64 / 32, 32], [32i64, 1]);
@@ -25,37 +24,37 @@ fn import(criterion: &mut Criterion) {
         let managed = NonNull::from(&mut producer);
         // SAFETY: the struct and its memory outlive every tensor made of them.
         let tensor = || unsafe { Tensor::from_raw(black_box(managed)) }.expect("a well-formed tensor");
-        group.bench(&format!("{name}: dlbridge, Tensor<2>"), || tensor().share::<Burn<2>>());
-        group.bench(&format!("{name}: dlbridge, FlexTensor"), || tensor().share::<FlexTensor>());
         // SAFETY: as above.
         let slice = unsafe { std::slice::from_raw_parts(memory.as_ptr(), len) };
         let device = Device::flex();
-        group.bench(&format!("{name}: Tensor::from_data of a slice"), || {
+        let shared = || tensor().share::<Burn<2>>().expect("f32");
+        let copied = || {
             let data = TensorData::new(slice.to_vec(), [len / 32, 32]);
             Burn::<2>::from_data(data, (&device, DType::F32))
-        });
+        };
+        group.bench(name, "dlbridge", shared);
+        group.bench(name, "dlbridge, FlexTensor", || tensor().share::<FlexTensor>());
+        group.bench(name, "Tensor::from_data", copied);
         if len < 64 << 20 {
-            group.bench(&format!("{name}: dlbridge, and the first + 1"), || {
-                tensor().share::<Burn<2>>().expect("f32") + 1.0
-            });
-            group.bench(&format!("{name}: from_data, and the first + 1"), || {
-                let data = TensorData::new(slice.to_vec(), [len / 32, 32]);
-                Burn::<2>::from_data(data, (&device, DType::F32)) + 1.0
-            });
+            // The first operation in place copies what is shared.
+            let name = format!("{name}, then + 1");
+            group.bench(&name, "dlbridge", || shared() + 1.0);
+            group.bench(&name, "Tensor::from_data", || copied() + 1.0);
         }
     }
 }
 
-fn export(criterion: &mut Criterion) {
-    let mut group = Ratios::new(criterion, "burn tensor of f32: export and drop");
+fn export(session: &mut Session) {
+    let mut group = Group::against_floor(session, "burn tensor of f32: export and drop");
     for (name, len) in sizes() {
         let data = TensorData::new(vec![1f32; len], [len / 32, 32]);
         let tensor = Burn::<2>::from_data(data, &Device::flex());
-        group.bench(&format!("{name}: dlbridge, &Tensor<2>"), || (&tensor).share::<Tensor>());
-        group.bench(&format!("{name}: burn's to_data"), || tensor.to_data());
-        group.bench(&format!("{name}: Tensor::clone alone"), || tensor.clone());
+        group.bench(name, "dlbridge", || (&tensor).share::<Tensor>());
+        group.bench(name, "to_data", || tensor.to_data());
+        group.bench(name, "Tensor::clone", || tensor.clone()).note("for comparison");
     }
 }
 
-criterion_group!(benches, import, export);
-criterion_main!(benches);
+fn main() {
+    run("burn", &[import, export]);
+}

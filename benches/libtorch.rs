@@ -4,14 +4,17 @@ use std::ffi::c_void;
 use std::hint::black_box;
 use std::ptr::NonNull;
 
-use criterion::{Criterion, criterion_group, criterion_main};
-use dlbridge::ndarray::ndarray::ArrayView2;
 use dlbridge::sys::DLManagedTensorVersioned;
 use dlbridge::tch::{export_shared, tch};
-use dlbridge::{Bridge, Lend, ReadOnly, Tensor};
-use dlbridge_benches::{Ratios, reusable_export};
+use dlbridge::{Bridge, ReadOnly, Tensor};
+use dlbridge_benches::allocations::Counting;
+use dlbridge_benches::producer::reusable_export;
+use dlbridge_benches::{Group, Session, run};
 use tch::{Kind, Tensor as Torch};
 use torch_sys::C_tensor;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 unsafe extern "C" {
     fn bench_export(tensor: *const C_tensor) -> *mut DLManagedTensorVersioned;
@@ -24,17 +27,16 @@ unsafe extern "C" {
     ) -> *mut C_tensor;
 }
 
-fn export(criterion: &mut Criterion) {
-    let mut group = Ratios::new(criterion, "libtorch tensor 64 × 64: export and drop");
+fn export(session: &mut Session) {
+    let mut group = Group::against_floor(session, "libtorch tensor: export and drop");
     let torch = Torch::zeros([64, 64], (Kind::Float, tch::Device::Cpu));
-    // SAFETY: nobody writes the tensor meanwhile.
-    group.bench("dlbridge", || unsafe { export_shared(black_box(&torch)) });
-    group.bench("at::toDLPackVersioned", || libtorchs_own(&torch));
     let row = torch.narrow(1, 0, 32).narrow(0, 1, 1);
-    // SAFETY: nobody writes the tensor meanwhile.
-    group.bench("dlbridge, a row of it", || unsafe { export_shared(black_box(&row)) });
-    group.bench("at::toDLPackVersioned, a row of it", || libtorchs_own(&row));
-    group.bench("tch shallow_clone", || black_box(&torch).shallow_clone());
+    for (case, torch) in [("64 × 64", &torch), ("a row of 32 in it", &row)] {
+        // SAFETY: nobody writes the tensor meanwhile.
+        group.bench(case, "dlbridge", || unsafe { export_shared(black_box(torch)) });
+        group.bench(case, "at::toDLPackVersioned", || libtorchs_own(torch));
+        group.bench(case, "tch's shallow_clone", || black_box(torch).shallow_clone()).note("for comparison");
+    }
 }
 
 /// libtorch's export, let go of at once.
@@ -49,8 +51,8 @@ fn libtorchs_own(torch: &Torch) {
 
 extern "C" fn nothing(_: *mut c_void) {}
 
-fn import(criterion: &mut Criterion) {
-    let mut group = Ratios::new(criterion, "libtorch tensor 64 × 64: import and drop");
+fn import(session: &mut Session) {
+    let mut group = Group::against_floor(session, "libtorch tensor: import and drop");
     let (mut memory, mut shape, mut strides) = (vec![0f32; 64 * 64], [64i64, 64], [64i64, 1]);
     let data = memory.as_mut_ptr().cast::<c_void>();
     let mut producer = reusable_export(data, &mut shape, &mut strides, 0);
@@ -60,40 +62,19 @@ fn import(criterion: &mut Criterion) {
     // SAFETY: a new tensor of libtorch's.
     let owned = |raw| unsafe { Torch::from_ptr(raw) };
 
-    group.bench("dlbridge", || tensor().share::<Torch>());
-    group.bench("dlbridge, read-only", || tensor().share::<ReadOnly<Torch>>());
+    let case = "64 × 64";
+    group.bench(case, "dlbridge", || tensor().share::<Torch>());
+    group.bench(case, "dlbridge, read-only", || tensor().share::<ReadOnly<Torch>>());
     // SAFETY: as for `tensor`.
-    group.bench("at::fromDLPackVersioned", || owned(unsafe { bench_import(managed.as_ptr()) }));
-    group.bench("at::from_blob with a deleter", || {
+    group.bench(case, "at::fromDLPackVersioned", || owned(unsafe { bench_import(managed.as_ptr()) }));
+    group.bench(case, "at::from_blob", || {
         // SAFETY: as for `tensor`.
         owned(unsafe { bench_from_blob(black_box(data), shape.as_ptr(), 2, nothing) })
     });
     let torch = Torch::zeros([64, 64], (Kind::Float, tch::Device::Cpu));
-    group.bench("tch copy", || torch.copy());
+    group.bench(case, "tch's copy", || torch.copy()).note("for comparison");
 }
 
-/// Strided elements made contiguous: one pass over memory, against the others and against a plain copy.
-fn relayout(criterion: &mut Criterion) {
-    let mut group = Ratios::new(criterion, "4096 × 1024 f32 made contiguous");
-    let torch = Torch::zeros([4096, 1024], (Kind::Float, tch::Device::Cpu));
-    // SAFETY: nobody writes the tensor meanwhile.
-    let share = |torch: &Torch| unsafe { export_shared(torch) }.expect("a dense tensor");
-    tch::set_num_threads(1);
-    for (name, torch) in
-        [("plain", torch.shallow_clone()), ("transposed", torch.tr()), ("every second", torch.slice(1, None, None, 2))]
-    {
-        let tensor = share(&torch);
-        let array: ArrayView2<'_, f32> = tensor.lend().expect("a matrix");
-        group.bench(&format!("{name}: dlbridge"), || tensor.to_vec::<f32>());
-        group.bench(&format!("{name}: ndarray"), || array.as_standard_layout().into_owned());
-        let size = torch.size();
-        group.bench(&format!("{name}: libtorch, one thread"), || {
-            let mut copy = Torch::empty(&size, (Kind::Float, tch::Device::Cpu));
-            copy.copy_(&torch);
-            copy
-        });
-    }
+fn main() {
+    run("libtorch", &[export, import]);
 }
-
-criterion_group!(benches, export, import, relayout);
-criterion_main!(benches);

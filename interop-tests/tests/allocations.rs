@@ -1,14 +1,21 @@
-//! How many allocations a conversion takes: a number that no machine's noise can blur.
-#![cfg(all(feature = "arrow", feature = "candle", feature = "ndarray"))]
+//! How many allocations a conversion takes: a number that no machine's noise can blur. Only Rust's allocator is counted:
+//! libtorch's own objects are C++'s.
+#![cfg(all(feature = "arrow", feature = "burn", feature = "candle", feature = "ndarray"))]
 
 use std::sync::Arc;
 
 use allocation_counter::{AllocationInfo, measure};
 use dlbridge::arrow::arrow_array::{FixedSizeListArray, Float32Array, RecordBatch};
+use dlbridge::arrow::arrow_schema::{DataType as ArrowType, Field};
+use dlbridge::burn::burn_flex::FlexTensor;
+use dlbridge::burn::burn_std::TensorData;
+use dlbridge::burn::burn_tensor::{Device as BurnDevice, Tensor as Burn};
 use dlbridge::candle::candle_core::{Device as CandleDevice, Tensor as Candle};
 use dlbridge::ndarray::Owned;
-use dlbridge::ndarray::ndarray::{Array2, ArrayView2, ArrayViewD, Ix2};
-use dlbridge::{Bridge, Error, Lend, Tensor};
+use dlbridge::ndarray::ndarray::{ArcArray2, Array2, ArrayView2, ArrayViewD, Ix2};
+use dlbridge::{Bridge, CopyPolicy, Error, Export, Import, Lend, Tensor};
+
+const BYTES: u64 = 32 * 32 * 4;
 
 /// The allocations made while `body` runs, those for its result included.
 fn allocations<T>(body: impl FnOnce() -> T) -> (T, AllocationInfo) {
@@ -18,8 +25,56 @@ fn allocations<T>(body: impl FnOnce() -> T) -> (T, AllocationInfo) {
     (result.expect("the body has run"), info)
 }
 
-fn candle() -> Candle {
-    Candle::arange(0f32, 1024., &CandleDevice::Cpu).unwrap().reshape((32, 32)).unwrap()
+fn count<T>(body: impl FnOnce() -> T) -> u64 {
+    allocations(body).1.count_total
+}
+
+fn vec() -> Vec<f32> {
+    vec![1.; 32 * 32]
+}
+
+fn array() -> Array2<f32> {
+    array_of(vec())
+}
+
+fn array_of(vec: Vec<f32>) -> Array2<f32> {
+    Array2::from_shape_vec((32, 32), vec).unwrap()
+}
+
+fn candle_of(vec: Vec<f32>) -> Candle {
+    Candle::from_vec(vec, (32, 32), &CandleDevice::Cpu).unwrap()
+}
+
+fn burn_of(vec: Vec<f32>) -> Burn<2> {
+    Burn::from_data(TensorData::new(vec, [32, 32]), &BurnDevice::flex())
+}
+
+fn arrow_of(vec: Vec<f32>) -> FixedSizeListArray {
+    let item = Arc::new(Field::new_list_field(ArrowType::Float32, false));
+    FixedSizeListArray::new(item, 32, Arc::new(Float32Array::from(vec)), None)
+}
+
+/// What a framework itself allocates for a tensor over a vector that is there, once it has found out about its devices.
+fn own<T>(make: impl Fn(Vec<f32>) -> T) -> u64 {
+    make(vec());
+    let vec = vec();
+    count(|| make(vec))
+}
+
+/// The allocations of a `share`, which has to work and to leave the elements where they are.
+fn share<Dst: Import<In>, In, Src: Export<Out>, Out>(source: Src) -> u64 {
+    let (shared, info) = allocations(|| source.share::<Dst>());
+    assert!(shared.is_ok());
+    assert!(info.bytes_total < BYTES, "{} bytes for a shared tensor", info.bytes_total);
+    info.count_total
+}
+
+/// The allocations of a `convert` but for the target's buffer, of which there has to be one.
+fn convert<Dst: Import<In>, In, Src: Export<Out>, Out>(source: Src) -> u64 {
+    let (converted, info) = allocations(|| source.convert_with::<Dst>(CopyPolicy::IfNeeded));
+    assert!(converted.unwrap().copied.is_some());
+    assert!((BYTES..BYTES + 1024).contains(&info.bytes_total), "{} bytes for one copy", info.bytes_total);
+    info.count_total - 1
 }
 
 #[test]
@@ -29,53 +84,103 @@ fn an_export_is_one_allocation_of_fixed_size() {
     assert_eq!(info.count_total, 1);
     assert!(info.bytes_total < 200, "{} bytes", info.bytes_total);
     drop(tensor.unwrap());
-    let array = Array2::<f32>::zeros((32, 32));
-    assert_eq!(allocations(|| array.share::<Tensor>().unwrap()).1.count_total, 1);
-    let reversed = Array2::<f32>::zeros((32, 32)).reversed_axes();
-    assert_eq!(allocations(|| reversed.share::<Tensor>().unwrap()).1.count_total, 1);
-    let candle = candle();
-    assert_eq!(allocations(|| (&candle).share::<Tensor>().unwrap()).1.count_total, 1);
+    assert_eq!(share::<Tensor, _, _, _>(vec()), 1);
+    assert_eq!(share::<Tensor, _, _, _>(vec().into_boxed_slice()), 1);
+    assert_eq!(share::<Tensor, _, _, _>(array()), 1);
+    assert_eq!(share::<Tensor, _, _, _>(array().reversed_axes()), 1);
+    assert_eq!(share::<Tensor, _, _, _>(array().into_shared()), 1);
+    let candle = candle_of(vec());
+    assert_eq!(share::<Tensor, _, _, _>(&candle), 1);
+    assert_eq!(share::<Tensor, _, _, _>(candle.t().unwrap()), 1);
 }
 
 #[test]
 fn an_export_of_arrow_is_one_allocation() {
-    let array = Float32Array::from(vec![0.; 1 << 16]);
-    assert_eq!(allocations(|| (&array).share::<Tensor>().unwrap()).1.count_total, 1);
-    assert_eq!(allocations(|| array.share::<Tensor>().unwrap()).1.count_total, 1);
-    let lists: FixedSizeListArray = Array2::<f32>::zeros((32, 32)).share().unwrap();
-    assert_eq!(allocations(|| (&lists).share::<Tensor>().unwrap()).1.count_total, 1);
+    let array = Float32Array::from(vec());
+    assert_eq!(share::<Tensor, _, _, _>(&array), 1);
+    assert_eq!(share::<Tensor, _, _, _>(array), 1);
+    let lists = arrow_of(vec());
+    assert_eq!(share::<Tensor, _, _, _>(&lists), 1);
+    assert_eq!(share::<Tensor, _, _, _>(lists), 1);
     // A batch: the list of its columns, too.
     let batch: RecordBatch = Array2::<f32>::zeros((32, 4)).reversed_axes().share().unwrap();
-    assert_eq!(allocations(|| (&batch).share::<Tensor>().unwrap()).1.count_total, 2);
+    assert_eq!(count(|| (&batch).share::<Tensor>().unwrap()), 2);
 }
 
 #[test]
-fn a_view_of_fixed_rank_is_none() {
-    let tensor: Tensor = Array2::<f32>::zeros((32, 32)).share().unwrap();
-    assert_eq!(allocations(|| tensor.lend::<ArrayView2<'_, f32>>().unwrap()).1.count_total, 0);
-    assert_eq!(allocations(|| tensor.lend::<ArrayViewD<'_, f32>>().unwrap()).1.count_total, 0);
-    assert_eq!(allocations(|| tensor.as_slice::<f32>().unwrap().len()).1.count_total, 0);
-    assert_eq!(allocations(|| tensor.view().elements::<f32>().unwrap().sum::<f32>()).1.count_total, 0);
+fn an_export_of_burn_is_one_allocation_beside_its_own() {
+    // burn's tensor has its lengths and strides in a block, which its clone copies. The export holds a clone, and the
+    // layout once more.
+    let burn = burn_of(vec());
+    let clone = count(|| burn.clone());
+    assert_eq!(share::<Tensor, _, _, _>(&burn), 1 + clone + 1);
 }
 
 #[test]
-fn sharing_between_two_frameworks_is_at_most_two() {
-    let candle = candle();
-    assert_eq!(allocations(|| (&candle).share::<Owned<f32, Ix2>>().unwrap()).1.count_total, 1);
-    let array = Array2::<f32>::zeros((32, 32));
-    // One is the exported tensor; candle's own are its storage, its shape and its tensor.
-    let (_, info) = allocations(|| array.share::<Candle>().unwrap());
-    assert!(info.bytes_total < 32 * 32 * 4, "{} bytes for a shared tensor", info.bytes_total);
+fn a_view_is_none() {
+    let tensor: Tensor = array().share().unwrap();
+    assert_eq!(count(|| tensor.lend::<ArrayView2<'_, f32>>().unwrap()), 0);
+    assert_eq!(count(|| tensor.lend::<ArrayViewD<'_, f32>>().unwrap()), 0);
+    assert_eq!(count(|| tensor.as_slice::<f32>().unwrap().len()), 0);
+    assert_eq!(count(|| tensor.view().elements::<f32>().unwrap().sum::<f32>()), 0);
+}
+
+#[test]
+fn sharing_is_the_export_and_what_the_target_needs() {
+    // Of a vector that changes hands, and of memory that somebody else holds: one for the export, and what a target
+    // allocates itself when it takes a vector.
+    let held = array().into_shared();
+    assert_eq!(share::<Vec<f32>, _, _, _>(array()), 1);
+    assert_eq!(share::<Array2<f32>, _, _, _>(Tensor::new(vec(), &[32, 32]).unwrap()), 0);
+    assert_eq!(share::<ArcArray2<f32>, _, _, _>(array()), 1 + own(|vec| array_of(vec).into_shared()));
+    assert_eq!(share::<Owned<f32, Ix2>, _, _, _>(array()), 1);
+    assert_eq!(share::<Owned<f32, Ix2>, _, _, _>(held.clone()), 1);
+    assert_eq!(share::<Candle, _, _, _>(array()), 1 + own(candle_of));
+    // burn: the lengths in a list of their own, and for foreign memory the controller that lets go of it.
+    let burn = own(burn_of);
+    assert_eq!(share::<FlexTensor, _, _, _>(array()), 1 + burn + 1);
+    assert_eq!(share::<Burn<2>, _, _, _>(array()), 1 + burn + 1);
+    assert_eq!(share::<Burn<2>, _, _, _>(held.clone()), 1 + burn + 2);
+    // Arrow: the array of a type that is known only now, and for foreign memory the handle that lets go of it.
+    let arrow = own(arrow_of);
+    assert_eq!(share::<FixedSizeListArray, _, _, _>(array()), 1 + arrow + 1);
+    assert_eq!(share::<FixedSizeListArray, _, _, _>(held.clone()), 1 + arrow + 2);
 }
 
 #[test]
 fn converting_is_one_buffer() {
-    let candle = candle();
-    let (array, info) = allocations(|| (&candle).convert::<Array2<f32>>().unwrap());
-    // The exported tensor, and the buffer.
-    assert_eq!(info.count_total, 2);
-    assert!(info.bytes_total < array.len() as u64 * 4 + 400);
+    // Beside the buffer: the export of what is copied, and what the target needs as above.
+    let candle = candle_of(vec());
+    assert_eq!(convert::<Vec<f32>, _, _, _>(&candle), 1);
+    assert_eq!(convert::<Array2<f32>, _, _, _>(&candle), 1);
+    assert_eq!(convert::<ArcArray2<f32>, _, _, _>(&candle), 1 + 1);
+    assert_eq!(convert::<Candle, _, _, _>(array().into_shared().clone()), 1 + own(candle_of));
+    // A source that only lends its memory: the buffer is the export's.
+    let view = array();
+    assert_eq!(convert::<Tensor, _, _, _>(view.view()), 1);
+    assert_eq!(convert::<Vec<f32>, _, _, _>(view.view()), 1);
+    assert_eq!(convert::<Candle, _, _, _>(view.view()), 1 + own(candle_of));
+    assert_eq!(convert::<Burn<2>, _, _, _>(view.view()), 1 + own(burn_of) + 1);
+    assert_eq!(convert::<FixedSizeListArray, _, _, _>(view.view()), 1 + own(arrow_of) + 1);
+    // Strided: the order of the axes, while they are copied.
     let strided = candle.t().unwrap();
-    let (_, info) = allocations(|| (&strided).convert::<Array2<f32>>().unwrap());
-    assert!(info.bytes_total < 32 * 32 * 4 + 1000, "{} bytes for a strided copy", info.bytes_total);
+    assert_eq!(convert::<Vec<f32>, _, _, _>(&strided), 1 + 1);
+    assert_eq!(convert::<Array2<f32>, _, _, _>(&strided), 1 + 1);
+}
+
+#[cfg(feature = "tch")]
+#[test]
+fn libtorch_takes_no_more() {
+    use dlbridge::ReadOnly;
+    use dlbridge::tch::tch::{Device, Kind, Tensor as Torch};
+
+    let torch = || Torch::ones([32, 32], (Kind::Float, Device::Cpu));
+    let candle = candle_of(vec());
+    assert_eq!(share::<Tensor, _, _, _>(torch()), 1);
+    assert_eq!(share::<Torch, _, _, _>(array()), 1);
+    assert_eq!(share::<ReadOnly<Torch>, _, _, _>(&candle), 1);
+    assert_eq!(share::<Owned<f32, Ix2>, _, _, _>(torch()), 1);
+    // For memory that others hold, the copy is a vector, and a tensor of its own over it.
+    assert_eq!(convert::<Torch, _, _, _>(&candle), 1 + 1);
+    assert_eq!(convert::<Vec<f32>, _, _, _>(&torch()), 1);
 }

@@ -1,4 +1,4 @@
-//! A producer for benches of imports.
+//! A producer for benches of imports: it costs nothing.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -7,8 +7,7 @@ use dlbridge::sys::{
     DLDataType, DLDevice, DLManagedTensorVersioned, DLPACK_MAJOR_VERSION, DLPackVersion, DLTensor, kDLCPU, kDLFloat,
 };
 
-/// A `float32` matrix of a producer that costs nothing: one struct over memory that the caller keeps, to be used again
-/// and again.
+/// A `float32` matrix: one struct over memory that the caller keeps, to be used again and again.
 pub fn reusable_export(
     data: *mut c_void,
     shape: &mut [i64; 2],
