@@ -213,6 +213,10 @@ unsafe fn copy_axes<const SIZE: usize>(axes: &[Axis], from: *const u8, to: *mut 
 /// # Safety
 /// As [`copy_axes`], for the plane that `rows` and `columns` span, whose columns are contiguous in the target.
 unsafe fn copy_plane<const SIZE: usize>(rows: &Axis, columns: &Axis, from: *const u8, to: *mut u8) {
+    if rows.len <= FEW {
+        // SAFETY: the caller's promise.
+        return unsafe { copy_few::<SIZE>(rows, columns, from, to) };
+    }
     let tile = tile(SIZE);
     for row in (0..rows.len).step_by(tile) {
         let rows = Axis { len: tile.min(rows.len - row), ..*rows };
@@ -222,6 +226,27 @@ unsafe fn copy_plane<const SIZE: usize>(rows: &Axis, columns: &Axis, from: *cons
             let (len, to) = (tile.min(columns.len - column), to.wrapping_add(column * SIZE));
             // SAFETY: the tile is a part of the plane.
             unsafe { copy_tile::<SIZE>((rows.len, len), source, to, rows.to) };
+        }
+    }
+}
+
+/// So many rows, such as the channels of an image, are too short to be read one after the other.
+const FEW: usize = 8;
+
+/// As [`copy_plane`], for few rows: part of each, line by line, as long as what it is read from stays in the cache.
+///
+/// # Safety
+/// As [`copy_plane`].
+#[inline(never)]
+unsafe fn copy_few<const SIZE: usize>(rows: &Axis, columns: &Axis, from: *const u8, to: *mut u8) {
+    let part = ((8 << 10) / columns.from.unsigned_abs().max(1)).max(64);
+    for column in (0..columns.len).step_by(part) {
+        let line = Axis { len: part.min(columns.len - column), ..*columns };
+        let (from, to) = (from.wrapping_offset(column as isize * columns.from), to.wrapping_add(column * SIZE));
+        for row in 0..rows.len as isize {
+            let (from, to) = (from.wrapping_offset(row * rows.from), to.wrapping_offset(row * rows.to));
+            // SAFETY: a part of a row.
+            unsafe { copy_line::<SIZE>(line, from, to) };
         }
     }
 }
@@ -276,17 +301,45 @@ pub(crate) unsafe fn copy_tile<const SIZE: usize>(
     }
 }
 
+/// Copies the line of an axis whose target is contiguous. The compiler is told of the steps for which it has vectors.
+///
 /// # Safety
-/// As [`copy_axes`], for the line of `axis`, whose target is contiguous.
+/// As [`copy_axes`].
 #[inline]
 unsafe fn copy_line<const SIZE: usize>(axis: Axis, from: *const u8, to: *mut u8) {
-    for i in 0..axis.len {
-        let from = from.wrapping_offset(i as isize * axis.from).cast::<[u8; SIZE]>();
-        let to = to.wrapping_add(i * SIZE).cast::<[u8; SIZE]>();
+    let backwards = -(SIZE as isize);
+    match axis.from {
+        // SAFETY: the caller's promise.
+        0 => unsafe { repeat::<SIZE>(axis.len, from, to) },
+        // SAFETY: as above.
+        step if step == backwards => unsafe { step_by::<SIZE>(axis.len, backwards, from, to) },
+        // SAFETY: as above.
+        step => unsafe { step_by::<SIZE>(axis.len, step, from, to) },
+    }
+}
+
+/// # Safety
+/// `len` elements of `SIZE` bytes are readable from `from` on, `step` bytes apart, and there is room for them at `to`.
+#[inline(always)]
+unsafe fn step_by<const SIZE: usize>(len: usize, step: isize, from: *const u8, to: *mut u8) {
+    for i in 0..len {
+        let from = from.wrapping_offset(i as isize * step).cast::<[u8; SIZE]>();
         // SAFETY: an element of the source; a byte array needs no alignment.
         let element = unsafe { from.read() };
         // SAFETY: its place in the target.
-        unsafe { to.write(element) };
+        unsafe { to.wrapping_add(i * SIZE).cast::<[u8; SIZE]>().write(element) };
+    }
+}
+
+/// # Safety
+/// As [`step_by`], with a step of 0.
+#[inline(always)]
+unsafe fn repeat<const SIZE: usize>(len: usize, from: *const u8, to: *mut u8) {
+    // SAFETY: the element; a byte array needs no alignment.
+    let element = unsafe { from.cast::<[u8; SIZE]>().read() };
+    for i in 0..len {
+        // SAFETY: a place of the target.
+        unsafe { to.wrapping_add(i * SIZE).cast::<[u8; SIZE]>().write(element) };
     }
 }
 
@@ -321,7 +374,8 @@ mod tests {
 
     /// Copies of planes whole tiles and parts of tiles wide, in every order of three axes, against one element at a time.
     fn every_order<T: Element + PartialEq + core::fmt::Debug>(element: impl Fn(usize) -> T) {
-        for [a, b, c] in [[3, 130, 70], [2, 64, 64], [1, 33, 65], [129, 2, 67], [40, 40, 3]] {
+        for [a, b, c] in [[3, 130, 70], [2, 64, 64], [1, 33, 65], [129, 2, 67], [40, 40, 3], [2, 3000, 3], [700, 9, 4]]
+        {
             let base: Vec<T> = (0..2 * a * b * c).map(&element).collect();
             let (lengths, steps) =
                 ([a, b, c].map(|length| length as i64), [2 * b * c, 2 * c, 2].map(|step| step as i64));
