@@ -3,7 +3,7 @@
 #
 #   interop-tests/python/setup.sh cargo test -p interop-tests --all-features
 #
-# They go from the Python package index into the user's cache, once (70 MB to download), beside whatever is installed.
+# They go from the Python package index into the user's cache, once (240 MB to download), beside whatever is installed.
 # An existing DLBRIDGE_PYTHON (an interpreter that has them) is respected.
 set -euo pipefail
 
@@ -26,7 +26,7 @@ if [ -z "${DLBRIDGE_PYTHON:-}" ]; then
     rm -rf "$part"
     trap - EXIT
   fi
-  export DLBRIDGE_PYTHON=python3 PYTHONPATH=$packages${PYTHONPATH:+:$PYTHONPATH}
+  export DLBRIDGE_PYTHON=python3 PYTHONPATH=$packages${PYTHONPATH:+:$PYTHONPATH} PATH=$packages/bin:$PATH
 fi
 [ $# -gt 0 ] || die "expected a command to run"
 exec "$@"

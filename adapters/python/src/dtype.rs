@@ -60,8 +60,9 @@ pub(crate) fn dtype_of(object: &Bound<'_, PyAny>) -> PyResult<DataType> {
         let found = interop::parse_dtype(&name);
         return found.ok_or_else(|| PyBufferError::new_err(format!("DLPack has no element type like {object}")));
     }
+    // Arrays, and jax's scalar types.
     match object.getattr_opt(intern!(py, "dtype"))? {
-        Some(dtype) if !is_type && !dtype.is(object) => dtype_of(&dtype),
+        Some(dtype) if !dtype.is(object) && (!is_type || interop::dtype_name(&dtype)?.is_some()) => dtype_of(&dtype),
         _ => Err(PyTypeError::new_err(format!("expected a dtype, found {}", object.repr()?))),
     }
 }

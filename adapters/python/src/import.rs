@@ -30,9 +30,12 @@ const MAX_VERSION: (u32, u32) = (dlbridge_core::sys::DLPACK_MAJOR_VERSION, dlbri
 /// for a consumed capsule; whatever the producer raises.
 pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPolicy) -> PyResult<PyTensor> {
     if device.is_none() && copy == CopyPolicy::IfNeeded {
-        return match exchange_api::import(object)? {
-            Some(tensor) => Ok(tensor),
-            None => plain(object),
+        return match exchange_api::import(object) {
+            Ok(Some(tensor)) => Ok(tensor),
+            Ok(None) => plain(object),
+            // `__dlpack__` may know more, if only why it cannot be.
+            Err(error) if !object.hasattr(intern!(object.py(), "__dlpack__"))? => Err(error),
+            Err(_) => plain(object),
         };
     }
     if let Ok(tensor) = object.cast::<PyTensor>() {
