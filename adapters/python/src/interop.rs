@@ -73,7 +73,7 @@ pub(crate) fn dtype_to<'py>(dtype: &Bound<'py, PyDType>, library: &Bound<'py, Py
         "dlbridge" => Ok(dtype.clone().into_any()),
         "tvm_ffi" => {
             let triple = (standard.code().0, standard.bits(), standard.lanes());
-            module.getattr("dtype")?.call_method1("from_dlpack_data_type", (triple,))
+            module.getattr("dtype")?.call_method1("from_dlpack_data_type", (triple,)).map_err(|_| lacks())
         }
         "pyarrow" => {
             let maker = match name.as_str() {

@@ -70,6 +70,10 @@ def managed_in(capsule, abi):
 class Producer:
     """A tensor made by hand over memory of its own, which counts the calls of its deleter."""
 
+    # Whoever holds a capsule holds only C structures: these producers are kept until they are let go, and until their
+    # deleters have returned.
+    alive, done = set(), []
+
     def __init__(self, abi, shape=(2, 3), strides=None, dtype=(2, 32, 1), device=CPU, flags=0, version=(1, 0), fields={}):
         self.abi, self.deleted, self.during = abi, 0, None
         self.memory = (ctypes.c_float * 64)(*range(64))
@@ -97,10 +101,14 @@ class Producer:
     def delete(self, managed):
         assert managed == ctypes.addressof(self.managed)
         self.deleted += 1
+        Producer.done.append(self)
+        Producer.alive.discard(self)
         if self.during:
             self.during()
 
     def capsule(self, name=None):
+        Producer.done.clear()
+        Producer.alive.add(self)
         return api.PyCapsule_New(ctypes.addressof(self.managed), name or self.abi.NAME, None)
 
     def __dlpack__(self, **keywords):

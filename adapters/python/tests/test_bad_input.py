@@ -202,6 +202,7 @@ def test_references_are_as_before(abi):
         except BufferError:
             pass
         assert producer.deleted == 1
+        Producer.done.clear()
         del producer
         gc.collect()
         return watch() is None
