@@ -80,6 +80,14 @@ impl Aliased {
         }
     }
 
+    /// The same tensor, which no consumer may write from now on.
+    ///
+    /// `Copies: never`. One small allocation if the producer's struct cannot say so.
+    #[must_use]
+    pub fn into_read_only(self) -> Self {
+        Self(self.0.into_read_only())
+    }
+
     /// A managed tensor for a consumer of the versioned ABI, one of any number: `owner` keeps the tensor alive until the
     /// consumer calls the deleter.
     ///

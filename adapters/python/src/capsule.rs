@@ -46,6 +46,13 @@ pub(crate) fn take(object: &Bound<'_, PyAny>) -> PyResult<Aliased> {
     }))
 }
 
+/// Whether an object is a capsule of the legacy ABI, not consumed yet.
+#[inline]
+pub(crate) fn is_legacy(object: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: any object may be asked.
+    unsafe { ffi::PyCapsule_IsValid(object.as_ptr(), LEGACY.as_ptr()) != 0 }
+}
+
 /// The pointer of a capsule named `name`, which is named `used` afterwards.
 #[inline]
 fn rename<T>(object: &Bound<'_, PyAny>, name: &'static CStr, used: &'static CStr) -> Option<NonNull<T>> {

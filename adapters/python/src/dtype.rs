@@ -61,7 +61,7 @@ pub(crate) fn dtype_of(object: &Bound<'_, PyAny>) -> PyResult<DataType> {
         return found.ok_or_else(|| PyBufferError::new_err(format!("DLPack has no element type like {object}")));
     }
     // Arrays, and jax's scalar types.
-    match object.getattr_opt(intern!(py, "dtype"))? {
+    match object.getattr_opt(interop::dtype_attribute(object)?)? {
         Some(dtype) if !dtype.is(object) && (!is_type || interop::dtype_name(&dtype)?.is_some()) => dtype_of(&dtype),
         _ => Err(PyTypeError::new_err(format!("expected a dtype, found {}", object.repr()?))),
     }

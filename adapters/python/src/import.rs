@@ -83,23 +83,12 @@ pub(crate) fn from_dlpack_function<'py>(
     let wished = device.map(device_of).transpose()?;
     match from_dlpack(x, wished, policy(copy)) {
         Ok(tensor) => Ok(Bound::new(py, tensor)?.into_any()),
-        Err(error) if error.is_instance_of::<NoTensor>(py) => {
-            if device.is_none() && copy.is_none() {
-                if x.hasattr(intern!(py, "__dlpack_data_type__"))? {
-                    return PyDType(dtype_of(x)?).into_bound_py_any(py);
-                }
-                if x.hasattr(intern!(py, "__dlpack_device__"))? {
-                    return PyDevice(device_of(x)?).into_bound_py_any(py);
-                }
-            }
-            Err(error)
-        }
+        Err(error) if device.is_some() || copy.is_some() || x.hasattr(intern!(py, "__dlpack__"))? => Err(error),
+        Err(_) if x.hasattr(intern!(py, "__dlpack_data_type__"))? => PyDType(dtype_of(x)?).into_bound_py_any(py),
+        Err(_) if x.hasattr(intern!(py, "__dlpack_device__"))? => PyDevice(device_of(x)?).into_bound_py_any(py),
         Err(error) => Err(error),
     }
 }
-
-/// What [`from_dlpack`] raises for an object that is no tensor.
-type NoTensor = PyTypeError;
 
 /// A tensor by `__dlpack__(max_version=…)`, or `__dlpack__()` of those that know no keyword.
 fn plain(object: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
@@ -111,7 +100,18 @@ fn plain(object: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
         Err(error) => retry(object, error)?,
         Ok(capsule) => capsule,
     };
-    capsule::take(&capsule).map(PyTensor::foreign)
+    take(object, &capsule)
+}
+
+/// The tensor in a capsule that a producer has given. jax has immutable arrays, and only the legacy capsule, which cannot
+/// say so.
+fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+    let is_legacy = capsule::is_legacy(capsule);
+    let tensor = capsule::take(capsule)?;
+    if is_legacy && object.get_type().module()?.to_str()?.starts_with("jax") {
+        return Ok(PyTensor::foreign(tensor.into_read_only()));
+    }
+    Ok(PyTensor::foreign(tensor))
 }
 
 /// A tensor by `__dlpack__` with the keywords of the array API, and whether the producer knows them.
@@ -133,7 +133,7 @@ fn with_wishes(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPoli
         Ok(capsule) => (capsule, true),
         Err(error) => (retry(object, error)?, false),
     };
-    Ok((PyTensor::foreign(capsule::take(&capsule)?), is_told))
+    Ok((take(object, &capsule)?, is_told))
 }
 
 /// `__dlpack__()` without keywords, if that can be what the producer did not like.

@@ -54,6 +54,11 @@ pub(crate) fn dtype_name(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> 
     Ok(Some(format!("{library}.{}", name.rsplit('.').next().unwrap_or_default())))
 }
 
+/// What the arrays of a library call their dtype.
+pub(crate) fn dtype_attribute(array: &Bound<'_, PyAny>) -> PyResult<&'static str> {
+    Ok(if root(&array.get_type().module()?)? == "pyarrow" { "type" } else { "dtype" })
+}
+
 /// The element type of a name that [`dtype_name`] gave.
 pub(crate) fn parse_dtype(name: &str) -> Option<DataType> {
     let (library, name) = name.split_once('.').unwrap_or(("", name));
