@@ -13,10 +13,8 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-wheel() { # wheel MANIFEST
-  maturin build --quiet --locked --profile "${DLBRIDGE_PROFILE:-dev}" --auditwheel skip --manifest-path "$1" --out "$scratch/wheels"
-}
-wheel "$root/adapters/python/Cargo.toml"
+maturin build --quiet --locked --profile dev --auditwheel skip --manifest-path "$root/adapters/python/Cargo.toml" \
+  --out "$scratch/wheels"
 "$DLBRIDGE_PYTHON" -m pip install --quiet --no-index --no-deps --disable-pip-version-check --root-user-action=ignore \
   --target "$scratch/site" "$scratch"/wheels/*.whl
 export PYTHONPATH=$scratch/site${PYTHONPATH:+:$PYTHONPATH}

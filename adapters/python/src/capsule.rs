@@ -6,9 +6,9 @@ use std::ptr::NonNull;
 use dlbridge_core::Aliased;
 use dlbridge_core::sys::{DLManagedTensor, DLManagedTensorVersioned};
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use pyo3::ffi;
 
 use crate::error::into_py_err;
 

@@ -27,17 +27,7 @@ impl<'py> FromPyObject<'_, 'py> for PyDevice {
     }
 }
 
-/// The `Device` of an object: one with `__dlpack_device__` (arrays too), a device of torch, jax, tvm-ffi or
-/// array-api-strict, a string ("cpu", "cuda:1"), or DLPack's `(type, id)`.
-///
-/// `TypeError` for what is no device, `ValueError` for an unknown name.
-#[pyfunction]
-#[pyo3(signature = (x, /))]
-pub(crate) fn device(x: PyDevice) -> PyDevice {
-    x
-}
-
-/// As [`device`], for Rust.
+/// As the Python function `device`.
 pub(crate) fn device_of(object: &Bound<'_, PyAny>) -> PyResult<Device> {
     if let Ok(device) = object.cast::<PyDevice>() {
         return Ok(device.get().0);

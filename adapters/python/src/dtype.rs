@@ -27,18 +27,7 @@ impl<'py> FromPyObject<'_, 'py> for PyDType {
     }
 }
 
-/// The `DType` of an object: one with `__dlpack_data_type__`, a dtype of numpy, ml_dtypes, torch, jax, pyarrow or
-/// tvm-ffi, a scalar type of numpy, an array, a string ("float32", "float32x4"), or DLPack's `(code, bits, lanes)`.
-///
-/// Never a reinterpretation: `TypeError` for what is no dtype, `ValueError` for an unknown name, `BufferError` for a
-/// dtype that DLPack lacks.
-#[pyfunction]
-#[pyo3(signature = (x, /))]
-pub(crate) fn dtype(x: PyDType) -> PyDType {
-    x
-}
-
-/// As [`dtype`], for Rust.
+/// As the Python function `dtype`.
 pub(crate) fn dtype_of(object: &Bound<'_, PyAny>) -> PyResult<DataType> {
     if let Ok(dtype) = object.cast::<PyDType>() {
         return Ok(dtype.get().0);

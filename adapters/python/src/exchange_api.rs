@@ -29,9 +29,8 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<PyTensor>> {
     let mut managed = ptr::null_mut();
     // SAFETY: the object is of a type that names this table.
     if unsafe { take(object.as_ptr().cast(), &mut managed) } != 0 {
-        return Err(PyErr::take(object.py()).unwrap_or_else(|| {
-            PyBufferError::new_err("the producer's C exchange API failed without saying why")
-        }));
+        return Err(PyErr::take(object.py())
+            .unwrap_or_else(|| PyBufferError::new_err("the producer's C exchange API failed without saying why")));
     }
     let Some(managed) = NonNull::new(managed) else {
         return Err(PyBufferError::new_err("the producer's C exchange API gave no tensor"));
@@ -53,7 +52,8 @@ fn table_of(object: &Bound<'_, PyAny>) -> Option<NonNull<DLPackExchangeAPI>> {
         return None;
     }
     let py = object.py();
-    if let Some(table) = attribute(object, intern!(py, "__dlpack_c_exchange_api__")).and_then(|found| of_capsule(&found))
+    if let Some(table) =
+        attribute(object, intern!(py, "__dlpack_c_exchange_api__")).and_then(|found| of_capsule(&found))
     {
         return Some(table);
     }
@@ -202,10 +202,11 @@ unsafe extern "C" fn from_py_object(object: *mut c_void, out: *mut *mut DLManage
 unsafe extern "C" fn to_py_object(managed: *mut DLManagedTensorVersioned, out: *mut *mut c_void) -> c_int {
     // SAFETY: the API is called by threads that are attached.
     let py = unsafe { Python::assume_attached() };
-    let tensor = NonNull::new(managed).ok_or_else(|| PyBufferError::new_err("the tensor is NULL")).and_then(|managed| {
-        // SAFETY: the API hands over a managed tensor.
-        unsafe { Aliased::from_raw(managed) }.map_err(into_py_err)
-    });
+    let tensor =
+        NonNull::new(managed).ok_or_else(|| PyBufferError::new_err("the tensor is NULL")).and_then(|managed| {
+            // SAFETY: the API hands over a managed tensor.
+            unsafe { Aliased::from_raw(managed) }.map_err(into_py_err)
+        });
     match tensor.and_then(|tensor| Bound::new(py, PyTensor::foreign(tensor))) {
         Ok(object) => {
             // SAFETY: the API asks for a place for the result.
@@ -245,4 +246,3 @@ fn fail(error: PyErr) -> c_int {
     Python::attach(|py| error.restore(py));
     -1
 }
-

@@ -10,11 +10,9 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 
-use crate::device::{PyDevice, device_of};
-use crate::dtype::{PyDType, dtype_of};
+use crate::capsule;
 use crate::exchange_api;
 use crate::tensor::PyTensor;
-use crate::capsule;
 
 /// The newest version that is read.
 const MAX_VERSION: (u32, u32) = (dlbridge_core::sys::DLPACK_MAJOR_VERSION, dlbridge_core::sys::DLPACK_MINOR_VERSION);
@@ -65,28 +63,6 @@ pub(crate) fn policy(copy: Option<bool>) -> CopyPolicy {
         None => CopyPolicy::IfNeeded,
         Some(true) => CopyPolicy::Always,
         Some(false) => CopyPolicy::Never,
-    }
-}
-
-/// A tensor from any object with `__dlpack__`, from any of its capsules, or from one whose type has the C exchange API.
-///
-/// `device` and `copy` are as in the array API: `copy=False` is a `BufferError` where only a copy would do. An object with
-/// `__dlpack_data_type__` becomes a `DType`, one with `__dlpack_device__` alone a `Device`.
-#[pyfunction]
-#[pyo3(name = "from_dlpack", signature = (x, /, *, device=None, copy=None))]
-pub(crate) fn from_dlpack_function<'py>(
-    x: &Bound<'py, PyAny>,
-    device: Option<&Bound<'py, PyAny>>,
-    copy: Option<bool>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = x.py();
-    let wished = device.map(device_of).transpose()?;
-    match from_dlpack(x, wished, policy(copy)) {
-        Ok(tensor) => Ok(Bound::new(py, tensor)?.into_any()),
-        Err(error) if device.is_some() || copy.is_some() || x.hasattr(intern!(py, "__dlpack__"))? => Err(error),
-        Err(_) if x.hasattr(intern!(py, "__dlpack_data_type__"))? => PyDType(dtype_of(x)?).into_bound_py_any(py),
-        Err(_) if x.hasattr(intern!(py, "__dlpack_device__"))? => PyDevice(device_of(x)?).into_bound_py_any(py),
-        Err(error) => Err(error),
     }
 }
 

@@ -5,8 +5,8 @@ use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
-use crate::dtype::PyDType;
 use crate::device::PyDevice;
+use crate::dtype::PyDType;
 use crate::tensor::PyTensor;
 
 /// Names that differ from DLPack's: torch's packed pairs, and pyarrow's floats.

@@ -9,32 +9,25 @@
 //!
 //! Each is an argument and a return type of a `#[pyfunction]`:
 //!
-//! ```
-//! use dlbridge_core::{Reason, Tensor};
-//! use dlbridge_python::PyTensor;
-//! use pyo3::prelude::*;
-//!
-//! /// numpy, torch, jax and others read the result without a copy.
+//! ```ignore
+//! /// burn's softmax on the memory of the array that comes in; numpy, torch and others take the result as it is.
 //! #[pyfunction]
-//! fn ramp(len: usize) -> PyResult<PyTensor> {
-//!     let elements: Vec<f32> = (0..len).map(|n| n as f32).collect();
-//!     Ok(Tensor::new(elements, &[len]).expect("a vector of that length").into())
-//! }
-//!
-//! #[pyfunction]
-//! fn sum(array: PyTensor) -> PyResult<f32> {
-//!     // SAFETY: this thread is attached to Python, and the caller keeps other threads from writing meanwhile.
-//!     let tensor = unsafe { array.assume_unwritten() };
-//!     Ok(tensor.view().elements::<f32>().map_err(dlbridge_python::into_py_err)?.sum())
+//! fn burn_softmax(x: PyTensor) -> PyResult<PyTensor> {
+//!     // SAFETY: this call keeps the interpreter, and is done with the memory when it returns.
+//!     let x: Burn<2> = unsafe { x.assume_unwritten() }.share().map_err(into_py_err)?;
+//!     let y: Tensor = softmax(x, 1).share().map_err(into_py_err)?;
+//!     Ok(y.into())
 //! }
 //! ```
+//!
+//! The example `examples/python` of the repository has it, and runs.
 //!
 //! # Who may write
 //! In Python an array is written through any name that it has, at any time that Python runs. A [`PyTensor`] therefore
 //! holds an [`Aliased`](dlbridge_core::Aliased) tensor: its type, shape, address and lifetime are safe to use, and its
 //! elements take an `unsafe` call that names the promise. In the other direction, a
-//! [`Tensor`](dlbridge_core::Tensor) that goes to Python is given away for good, and its read-only flag is honoured by
-//! every consumer: where a protocol cannot say it, the export is a `BufferError`.
+//! [`Tensor`](dlbridge_core::Tensor) that goes to Python is given away for good. Its read-only flag goes along, and where a
+//! protocol cannot say it, the export is a `BufferError`. numpy, jax and pyarrow obey it; torch and tvm-ffi do not.
 //!
 //! # Threads
 //! Memory of Rust is freed on whatever thread lets go of it last, without the interpreter. The deleter of a Python
@@ -47,14 +40,15 @@ mod device;
 mod dtype;
 mod error;
 mod exchange_api;
+pub mod functions;
 mod handle;
 mod import;
 mod interop;
 mod tensor;
 
 pub use device::PyDevice;
-pub use dtype::PyDType;
 pub use dlbridge_core;
+pub use dtype::PyDType;
 pub use error::into_py_err;
 pub use import::from_dlpack;
 pub use pyo3;
@@ -65,11 +59,7 @@ pub use tensor::PyTensor;
 #[pyo3::pymodule]
 mod dlbridge {
     #[pymodule_export]
-    use super::device::{PyDevice, device};
+    use super::functions::{device, dtype, from_dlpack};
     #[pymodule_export]
-    use super::dtype::{PyDType, dtype};
-    #[pymodule_export]
-    use super::import::from_dlpack_function;
-    #[pymodule_export]
-    use super::tensor::PyTensor;
+    use super::{PyDType, PyDevice, PyTensor};
 }

@@ -307,7 +307,9 @@ fn check_stream(device: Device, stream: i64) -> PyResult<()> {
         DeviceType::CUDA | DeviceType::CUDA_MANAGED => (&[-1, 1], &[0]),
         DeviceType::ROCM => (&[-1, 0], &[1, 2]),
         DeviceType::CPU | DeviceType::CUDA_HOST | DeviceType::ROCM_HOST | DeviceType::TPU_HOST => {
-            return Err(PyValueError::new_err(format!("stream is {stream}, expected None: memory on {device} has none")));
+            return Err(PyValueError::new_err(format!(
+                "stream is {stream}, expected None: memory on {device} has none"
+            )));
         }
         _ => (&[-1], &[]),
     };
