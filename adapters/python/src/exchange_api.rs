@@ -42,11 +42,12 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<PyTensor>> {
     Ok(is_complete.then_some(tensor))
 }
 
+/// The last type seen that has no exchange API, and that can never get one. It is static, so its address stays its own.
+static WITHOUT: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(ptr::null_mut());
+
 /// The exchange API of an object's type.
 #[inline]
 fn table_of(object: &Bound<'_, PyAny>) -> Option<NonNull<DLPackExchangeAPI>> {
-    /// The last type seen that has none, and that can never get one. It is static, so its address stays its own.
-    static WITHOUT: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(ptr::null_mut());
     let kind = object.get_type_ptr();
     if WITHOUT.load(Ordering::Relaxed) == kind {
         return None;
@@ -192,7 +193,7 @@ unsafe extern "C" fn from_py_object(object: *mut c_void, out: *mut *mut DLManage
     // SAFETY: the API asks for a live object.
     let object = unsafe { Borrowed::from_ptr(py, object.cast()) };
     let Ok(tensor) = object.cast::<PyTensor>() else { return not_ours() };
-    let managed = tensor.get().handle.clone().export();
+    let managed = tensor.get().handle.export();
     // SAFETY: the API asks for a place for the result.
     unsafe { out.write(managed.as_ptr()) };
     0

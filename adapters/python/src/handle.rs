@@ -1,96 +1,144 @@
-//! Shared ownership of a tensor by the Python object and every capsule that it has given out.
+//! Ownership of a tensor: by the Python object alone, and from its first export on by every capsule that it has given out.
 
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use dlbridge_core::sys::{DLManagedTensor, DLManagedTensorVersioned};
 use dlbridge_core::{Aliased, DataType, Error, Tensor};
 use pyo3::{Python, ffi};
 
-/// One of the owners of a tensor. Dropping the last one frees the tensor, on whatever thread that happens.
-#[derive(Clone)]
-pub(crate) struct Handle(ManuallyDrop<Arc<Shared>>);
-
-struct Shared {
-    tensor: Aliased,
+/// A tensor, and how it is let go.
+///
+/// # Invariants
+/// 1. The tensor is dropped once, by `Drop`, or moved out before.
+struct Owner {
+    tensor: ManuallyDrop<Aliased>,
     /// Whether the deleter is a Python producer's, which may run Python code.
     is_foreign: bool,
+}
+
+impl Drop for Owner {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: (1).
+        let tensor = unsafe { ManuallyDrop::take(&mut self.tensor) };
+        if self.is_foreign {
+            release(tensor);
+        }
+    }
+}
+
+/// The owner of a tensor, shared once there is somebody to share it with: most tensors go through Python untouched.
+///
+/// # Invariants
+/// 2. `only` is the owner until `shared` is filled with what it held; from then on it is a copy that owns nothing. What it
+///    points to lives as long as this in both cases.
+pub(crate) struct Handle {
+    only: ManuallyDrop<Owner>,
+    shared: OnceLock<Arc<Owner>>,
 }
 
 impl Handle {
     /// A tensor of a Python producer.
     #[inline]
     pub(crate) fn foreign(tensor: Aliased) -> Self {
-        Self::new(Shared { tensor, is_foreign: true })
+        Self::new(tensor, true)
     }
 
-    fn new(shared: Shared) -> Self {
-        Self(ManuallyDrop::new(Arc::new(shared)))
-    }
-
-    /// The tensor, if this is its only owner.
-    pub(crate) fn into_only(self) -> Result<Aliased, Self> {
-        let mut this = ManuallyDrop::new(self);
-        // SAFETY: `this` is not dropped, and not used again but to be filled anew.
-        let shared = unsafe { ManuallyDrop::take(&mut this.0) };
-        match Arc::try_unwrap(shared) {
-            Ok(shared) => Ok(shared.tensor),
-            Err(shared) => Err(Self(ManuallyDrop::new(shared))),
-        }
-    }
-}
-
-/// Exports: each holds a handle of its own. Who may write goes with the tensor's flags, as Python has it: whoever writes
-/// knows of those who read.
-impl Handle {
-    /// For a consumer of the versioned ABI. `Copies: never`.
     #[inline]
-    pub(crate) fn export(self) -> NonNull<DLManagedTensorVersioned> {
-        // SAFETY: the handle keeps the tensor.
-        unsafe { Aliased::export(self, |handle| handle) }
+    fn new(tensor: Aliased, is_foreign: bool) -> Self {
+        let only = ManuallyDrop::new(Owner { tensor: ManuallyDrop::new(tensor), is_foreign });
+        Self { only, shared: OnceLock::new() }
     }
 
-    /// For a consumer of the legacy ABI. `Copies: never`.
-    pub(crate) fn export_legacy(self) -> Result<NonNull<DLManagedTensor>, Error> {
+    #[inline]
+    fn share(&self) -> Arc<Owner> {
+        let shared = self.shared.get_or_init(|| {
+            let owner: *const Owner = &*self.only;
+            // SAFETY: (2): the one time that the owner moves out, as a lock sees to.
+            Arc::new(unsafe { owner.read() })
+        });
+        Arc::clone(shared)
+    }
+
+    /// The tensor for Rust: itself if nobody else has it, and if it needs no interpreter to be let go; else one over the
+    /// same memory.
+    pub(crate) fn into_aliased(mut self) -> Aliased {
+        if self.only.is_foreign {
+            return self.reexport();
+        }
+        let owner = match self.shared.take() {
+            None => {
+                let mut this = ManuallyDrop::new(self);
+                // SAFETY: (2): the owner, which is moved out and not dropped.
+                unsafe { ManuallyDrop::take(&mut this.only) }
+            }
+            Some(shared) => match Arc::try_unwrap(shared) {
+                Ok(owner) => {
+                    let _owns_nothing = ManuallyDrop::new(self);
+                    owner
+                }
+                Err(shared) => {
+                    let _ = self.shared.set(shared);
+                    return self.reexport();
+                }
+            },
+        };
+        let mut owner = ManuallyDrop::new(owner);
+        // SAFETY: (1): moved out, and not dropped.
+        unsafe { ManuallyDrop::take(&mut owner.tensor) }
+    }
+
+    /// A managed tensor for a consumer of the versioned ABI. Who may write goes with the tensor's flags, as Python has it:
+    /// whoever writes knows of those who read. `Copies: never`.
+    #[inline]
+    pub(crate) fn export(&self) -> NonNull<DLManagedTensorVersioned> {
+        // SAFETY: the owner keeps the tensor.
+        unsafe { Aliased::export(self.share(), |owner| &owner.tensor) }
+    }
+
+    /// As [`Handle::export`], of the legacy ABI.
+    pub(crate) fn export_legacy(&self) -> Result<NonNull<DLManagedTensor>, Error> {
         // SAFETY: as above.
-        unsafe { Aliased::export_legacy(self, |handle| handle) }
+        unsafe { Aliased::export_legacy(self.share(), |owner| &owner.tensor) }
     }
 
-    /// A tensor of its own over the same memory, which keeps the handle.
-    pub(crate) fn reexport(self) -> Aliased {
+    fn reexport(&self) -> Aliased {
         let managed = self.export();
         // SAFETY: ours, well-formed, and used nowhere else.
         unsafe { Aliased::from_raw(managed) }.expect("made of a valid tensor")
     }
 
-    /// As [`Handle::reexport`], with the bytes of every element read as another type.
+    /// The same memory, with the bytes of every element read as another type.
     ///
     /// # Panics
     /// If an element of that type has another size.
-    pub(crate) fn retyped(self, dtype: DataType) -> Self {
-        let mut managed = {
-            let (tensor, size) = (self.descriptor(), |dtype: DataType, padded| dtype.size_of(1, padded));
-            assert_eq!(size(tensor.dtype(), tensor.flags().is_padded()), size(dtype, false), "elements of one size");
-            self.export()
-        };
+    pub(crate) fn retyped(&self, dtype: DataType) -> Self {
+        let (tensor, size) = (self.descriptor(), |dtype: DataType, padded| dtype.size_of(1, padded));
+        assert_eq!(size(tensor.dtype(), tensor.flags().is_padded()), size(dtype, false), "elements of one size");
+        let mut managed = self.export();
         // SAFETY: just made, and ours.
         unsafe { managed.as_mut() }.dl_tensor.dtype = dtype.into();
         // SAFETY: ours, and as well-formed as before, with elements of the same size.
         let tensor = unsafe { Aliased::from_raw(managed) }.expect("made of a valid tensor");
-        Self::new(Shared { tensor, is_foreign: false })
+        Self::new(tensor, false)
     }
+}
 
-    /// Whether the deleter is a Python producer's.
-    pub(crate) fn is_foreign(&self) -> bool {
-        self.0.is_foreign
+impl Clone for Handle {
+    fn clone(&self) -> Self {
+        let owner: *const Owner = &*self.only;
+        // SAFETY: (2): a copy that owns nothing, beside the shared owner.
+        let only = ManuallyDrop::new(unsafe { owner.read() });
+        Self { only, shared: OnceLock::from(self.share()) }
     }
 }
 
 impl From<Tensor> for Handle {
     fn from(tensor: Tensor) -> Self {
-        Self::new(Shared { tensor: tensor.into(), is_foreign: false })
+        Self::new(tensor.into(), false)
     }
 }
 
@@ -99,17 +147,16 @@ impl Deref for Handle {
 
     #[inline]
     fn deref(&self) -> &Aliased {
-        &self.0.tensor
+        &self.only.tensor
     }
 }
 
 impl Drop for Handle {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: never used again.
-        let shared = unsafe { ManuallyDrop::take(&mut self.0) };
-        if let Some(Shared { tensor, is_foreign: true }) = Arc::into_inner(shared) {
-            release(tensor);
+        if self.shared.get().is_none() {
+            // SAFETY: (2): the owner, never used again.
+            unsafe { ManuallyDrop::drop(&mut self.only) };
         }
     }
 }

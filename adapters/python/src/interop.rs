@@ -148,7 +148,7 @@ pub(crate) fn numpy<'py>(tensor: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, P
         Some(4) => DataType::UINT32,
         _ => return Err(PyBufferError::new_err(format!("numpy has no packed elements of {dtype}"))),
     };
-    let bytes = Bound::new(py, PyTensor { handle: tensor.get().handle.clone().retyped(bytes) })?;
+    let bytes = Bound::new(py, PyTensor { handle: tensor.get().handle.retyped(bytes) })?;
     numpy.call_method1("from_dlpack", (bytes,))?.call_method1("view", (own,))
 }
 

@@ -19,7 +19,7 @@ use crate::{buffer, capsule, exchange_api, import, interop};
 /// It comes from `dlbridge.from_dlpack`, or from an extension module written in Rust. Every consumer shares its memory:
 /// `numpy.from_dlpack(t)`, `torch.from_dlpack(t)`, `jax.numpy.from_dlpack(t)`, `memoryview(t)`. It keeps the memory
 /// alive, and so does everything that is made from it.
-#[pyclass(frozen, name = "Tensor", module = "dlbridge", freelist = 16)]
+#[pyclass(frozen, name = "Tensor", module = "dlbridge")]
 pub struct PyTensor {
     pub(crate) handle: Handle,
 }
@@ -45,7 +45,7 @@ impl PyTensor {
     #[must_use]
     pub unsafe fn assume_unwritten(self) -> Tensor {
         // SAFETY: the caller's promise.
-        unsafe { self.into_aliased().assume_unwritten() }
+        unsafe { self.handle.into_aliased().assume_unwritten() }
     }
 
     /// The tensor for writing, unless it is [read-only](dlbridge_core::Flags::READ_ONLY), over the same memory.
@@ -58,7 +58,7 @@ impl PyTensor {
     #[must_use]
     pub unsafe fn assume_exclusive(self) -> Tensor {
         // SAFETY: the caller's promise.
-        unsafe { self.into_aliased().assume_exclusive() }
+        unsafe { self.handle.into_aliased().assume_exclusive() }
     }
 
     /// A new row-major tensor with the same elements, in memory of Rust.
@@ -73,14 +73,6 @@ impl PyTensor {
     pub unsafe fn to_contiguous(&self) -> Result<Tensor, dlbridge_core::Error> {
         // SAFETY: the caller's promise.
         unsafe { self.handle.to_contiguous() }
-    }
-
-    fn into_aliased(self) -> Aliased {
-        if self.handle.is_foreign() {
-            // The deleter is Python's: it stays behind the handle that attaches to the interpreter for it.
-            return self.handle.reexport();
-        }
-        self.handle.into_only().unwrap_or_else(|shared| shared.reexport())
     }
 
     fn host_copy(&self) -> PyResult<Self> {
@@ -236,7 +228,7 @@ impl PyTensor {
         }
         let device = dl_device.map(|(kind, id)| Device::new(DeviceType(kind), id));
         let delivered = self.delivered(device, import::policy(copy))?;
-        let handle = delivered.as_ref().unwrap_or(self).handle.clone();
+        let handle = &delivered.as_ref().unwrap_or(self).handle;
         match max_version {
             Some((major, minor)) if major >= 1 => {
                 let mut managed = handle.export();
