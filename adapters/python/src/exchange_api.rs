@@ -45,6 +45,15 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<PyTensor>> {
 /// The last type seen that has no exchange API, and that can never get one. It is static, so its address stays its own.
 static WITHOUT: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(ptr::null_mut());
 
+/// numpy's array, once one was seen.
+static NUMPY: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(ptr::null_mut());
+
+/// Whether an object is an array of numpy itself, not of a subclass; `false` for the first one.
+#[inline]
+pub(crate) fn is_numpy(object: &Bound<'_, PyAny>) -> bool {
+    NUMPY.load(Ordering::Relaxed) == object.get_type_ptr()
+}
+
 /// The exchange API of an object's type.
 #[inline]
 fn table_of(object: &Bound<'_, PyAny>) -> Option<NonNull<DLPackExchangeAPI>> {
@@ -68,6 +77,9 @@ fn table_of(object: &Bound<'_, PyAny>) -> Option<NonNull<DLPackExchangeAPI>> {
     // SAFETY: the type of a live object.
     if unsafe { ffi::PyType_GetFlags(kind) } & ffi::Py_TPFLAGS_HEAPTYPE == 0 {
         WITHOUT.store(kind, Ordering::Relaxed);
+        if object.get_type().fully_qualified_name().is_ok_and(|name| name == "numpy.ndarray") {
+            NUMPY.store(kind, Ordering::Relaxed);
+        }
     }
     None
 }

@@ -28,6 +28,9 @@ const MAX_VERSION: (u32, u32) = (dlbridge_core::sys::DLPACK_MAJOR_VERSION, dlbri
 /// for a consumed capsule; whatever the producer raises.
 pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPolicy) -> PyResult<PyTensor> {
     if device.is_none() && copy == CopyPolicy::IfNeeded {
+        if let Some(tensor) = quick(object) {
+            return Ok(tensor);
+        }
         return match exchange_api::import(object) {
             Ok(Some(tensor)) => Ok(tensor),
             Ok(None) => plain(object),
@@ -151,7 +154,6 @@ impl Call {
 
     #[inline]
     fn method<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let py = object.py();
         let arguments = [ptr::null_mut(), object.as_ptr(), self.version.as_ptr()];
         // SAFETY: attached; one positional argument, one keyword, and a slot in front that the callee may use.
         let result = unsafe {
@@ -163,15 +165,48 @@ impl Call {
             )
         };
         // SAFETY: a new reference, or NULL with an exception.
-        unsafe { Bound::from_owned_ptr_or_err(py, result) }
+        unsafe { Bound::from_owned_ptr_or_err(object.py(), result) }
     }
+
+    /// Without the keyword.
+    #[inline]
+    fn bare<'py>(&self, object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+        let arguments = [ptr::null_mut(), object.as_ptr()];
+        // SAFETY: as above.
+        let result = unsafe {
+            PyObject_VectorcallMethod(
+                self.name.as_ptr(),
+                arguments[1..].as_ptr(),
+                1 | ARGUMENTS_OFFSET,
+                ptr::null_mut(),
+            )
+        };
+        // SAFETY: a new reference, or NULL.
+        let result = unsafe { Bound::from_owned_ptr_or_opt(object.py(), result) };
+        if result.is_none() {
+            // SAFETY: attached.
+            unsafe { ffi::PyErr_Clear() };
+        }
+        result
+    }
+}
+
+/// What an object gives in the most common cases, in which little has to be looked at: one with the C exchange API, and a
+/// writable array of numpy, whose legacy capsule is the quicker one and says as much. `None` for all else.
+#[inline]
+pub(crate) fn quick(object: &Bound<'_, PyAny>) -> Option<PyTensor> {
+    if !exchange_api::is_numpy(object) {
+        return None;
+    }
+    let capsule = Call::get(object.py()).ok()?.bare(object)?;
+    capsule::take_legacy(&capsule)?.map(PyTensor::foreign).ok()
 }
 
 const ARGUMENTS_OFFSET: usize = 1 << (usize::BITS - 1);
 
 unsafe extern "C" {
     /// In the limited API since 3.12, and exported by 3.11 just so.
-    fn PyObject_VectorcallMethod(
+    pub(crate) fn PyObject_VectorcallMethod(
         name: *mut ffi::PyObject,
         args: *const *mut ffi::PyObject,
         nargsf: usize,
