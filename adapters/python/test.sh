@@ -13,10 +13,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-maturin build --quiet --locked --profile dev --auditwheel skip --manifest-path "$root/adapters/python/Cargo.toml" \
-  --out "$scratch/wheels"
-"$DLBRIDGE_PYTHON" -m pip install --quiet --no-index --no-deps --disable-pip-version-check --root-user-action=ignore \
-  --target "$scratch/site" "$scratch"/wheels/*.whl
+"$root/adapters/python/install.sh" dev "$scratch"
 export PYTHONPATH=$scratch/site${PYTHONPATH:+:$PYTHONPATH}
 # No file is left beside the sources, and jax looks for no GPU.
 export PYTHONDONTWRITEBYTECODE=1 JAX_PLATFORMS=cpu
