@@ -12,6 +12,10 @@ use crate::import;
 ///
 /// `device` and `copy` are as in the array API: `copy=False` is a `BufferError` where only a copy would do. An object with
 /// `__dlpack_data_type__` becomes a `DType`, one with `__dlpack_device__` alone a `Device`.
+///
+/// # Errors
+/// `BufferError` for what cannot be exchanged, `TypeError` for what is no tensor, `ValueError` for a consumed capsule, and
+/// whatever the producer raises.
 #[pyfunction]
 #[pyo3(signature = (x, /, *, device=None, copy=None))]
 pub fn from_dlpack<'py>(
