@@ -19,7 +19,7 @@ if [ -z "${DLBRIDGE_PYTHON:-}" ]; then
     mkdir -p "$(dirname "$packages")"
     part=$(mktemp -d "$packages.XXXXXX")
     trap 'rm -rf "$part"' EXIT
-    python3 -m pip install --quiet --no-cache-dir --only-binary=:all: --disable-pip-version-check \
+    env -u PYTHONPATH python3 -m pip install --quiet --no-cache-dir --only-binary=:all: --disable-pip-version-check \
       --root-user-action=ignore --target "$part/packages" --requirement "$requirements" >&2
     # Another run may have been faster; its folder is as good.
     mv -T "$part/packages" "$packages" || [ -d "$packages" ]
