@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use dlbridge_core::{CopyPolicy, Device, Flags};
+use dlbridge_core::{CopyPolicy, Device};
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -20,7 +20,7 @@ const MAX_VERSION: (u32, u32) = (dlbridge_core::sys::DLPACK_MAJOR_VERSION, dlbri
 /// Takes a tensor from any object that speaks DLPack: one whose type has the C exchange API, one with `__dlpack__` of any
 /// age, or a capsule.
 ///
-/// `Copies: as `copy` says`; with [`CopyPolicy::IfNeeded`] only if the producer has to, or to bring pinned memory to the
+/// Copies: as `copy` says; with [`CopyPolicy::IfNeeded`] only if the producer has to, or to bring pinned memory to the
 /// CPU. GPU memory arrives ready on its legacy default stream.
 ///
 /// # Errors
@@ -44,20 +44,12 @@ pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: Copy
         return Ok(delivered.unwrap_or_else(|| PyTensor { handle: tensor.get().handle.clone() }));
     }
     let (tensor, is_told) = with_wishes(object, device, copy)?;
-    if !is_told {
-        // The producer knows neither keyword.
-        if copy == CopyPolicy::Never && tensor.descriptor().flags().is_copied() {
-            return Err(PyBufferError::new_err("the producer made a copy, and copy=False was asked for"));
-        }
-        let delivered = tensor.delivered(device, copy)?;
-        return Ok(delivered.unwrap_or(tensor));
-    }
-    let left = if copy == CopyPolicy::Always { CopyPolicy::IfNeeded } else { copy };
-    let delivered = tensor.delivered(device, left)?;
-    if copy == CopyPolicy::Never && tensor.descriptor().flags() == tensor.descriptor().flags() | Flags::COPIED {
+    if copy == CopyPolicy::Never && tensor.descriptor().flags().is_copied() {
         return Err(PyBufferError::new_err("the producer made a copy, and copy=False was asked for"));
     }
-    Ok(delivered.unwrap_or(tensor))
+    // A producer that knows the keyword has copied already.
+    let left = if is_told && copy == CopyPolicy::Always { CopyPolicy::IfNeeded } else { copy };
+    Ok(tensor.delivered(device, left)?.unwrap_or(tensor))
 }
 
 /// What the keyword `copy` of the array API means.
@@ -191,10 +183,9 @@ impl Call {
     }
 }
 
-/// What an object gives in the most common cases, in which little has to be looked at: one with the C exchange API, and a
-/// writable array of numpy, whose legacy capsule is the quicker one and says as much. `None` for all else.
+/// A writable array of numpy: its legacy capsule is the quicker one, and says as much. `None` for all else.
 #[inline]
-pub(crate) fn quick(object: &Bound<'_, PyAny>) -> Option<PyTensor> {
+fn quick(object: &Bound<'_, PyAny>) -> Option<PyTensor> {
     if !exchange_api::is_numpy(object) {
         return None;
     }
@@ -206,7 +197,7 @@ const ARGUMENTS_OFFSET: usize = 1 << (usize::BITS - 1);
 
 unsafe extern "C" {
     /// In the limited API since 3.12, and exported by 3.11 just so.
-    pub(crate) fn PyObject_VectorcallMethod(
+    fn PyObject_VectorcallMethod(
         name: *mut ffi::PyObject,
         args: *const *mut ffi::PyObject,
         nargsf: usize,

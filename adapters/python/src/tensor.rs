@@ -37,7 +37,7 @@ impl PyTensor {
 
     /// The tensor for reading, over the same memory.
     ///
-    /// `Copies: never`. One small allocation unless this is the only handle.
+    /// `Copies: never`. One small allocation unless the memory is Rust's, and this the only handle.
     ///
     /// # Safety
     /// The memory is initialised, and until the tensor is dropped nobody writes it: no Python code through any array
@@ -50,7 +50,7 @@ impl PyTensor {
 
     /// The tensor for writing, unless it is [read-only](dlbridge_core::Flags::READ_ONLY), over the same memory.
     ///
-    /// `Copies: never`. One small allocation unless this is the only handle.
+    /// `Copies: never`. One small allocation unless the memory is Rust's, and this the only handle.
     ///
     /// # Safety
     /// The memory is initialised, and until the tensor is dropped nobody else writes it; nobody else reads it, either,
