@@ -44,6 +44,7 @@ pub mod functions;
 mod handle;
 mod import;
 mod interop;
+mod stream;
 mod tensor;
 
 pub use device::PyDevice;

@@ -1,7 +1,7 @@
 //! `dlbridge.Tensor`: the Python object, and what it is to Rust.
 
 use dlbridge_core::{Aliased, CopyPolicy, Descriptor, Device, DeviceType, Tensor};
-use pyo3::exceptions::{PyBufferError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -12,7 +12,7 @@ use crate::device::PyDevice;
 use crate::dtype::PyDType;
 use crate::error::into_py_err;
 use crate::handle::Handle;
-use crate::{buffer, capsule, exchange_api, import, interop};
+use crate::{buffer, capsule, exchange_api, import, interop, stream};
 
 /// A tensor that any array library can take, without a copy.
 ///
@@ -224,7 +224,7 @@ impl PyTensor {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if let Some(stream) = stream {
-            check_stream(self.descriptor().device(), stream.extract()?)?;
+            stream::check(self.descriptor().device(), stream.extract()?)?;
         }
         let device = dl_device.map(|(kind, id)| Device::new(DeviceType(kind), id));
         let delivered = self.delivered(device, import::policy(copy))?;
@@ -276,7 +276,7 @@ impl PyTensor {
 
     fn __len__(&self) -> PyResult<usize> {
         let length = self.descriptor().shape().first().map(|length| *length as usize);
-        length.ok_or_else(|| pyo3::exceptions::PyTypeError::new_err("len() of a tensor without axes"))
+        length.ok_or_else(|| PyTypeError::new_err("len() of a tensor without axes"))
     }
 
     fn __repr__(&self) -> String {
@@ -289,29 +289,5 @@ impl PyTensor {
         }
         let _ = write!(text, ", {}{})", tensor.device(), if self.readonly() { ", read-only" } else { "" });
         text
-    }
-}
-
-/// The streams that a consumer may name. Data of a GPU is ready on its legacy default stream; other streams would need
-/// the GPU's own library to wait for that.
-fn check_stream(device: Device, stream: i64) -> PyResult<()> {
-    let (default, forbidden): (&[i64], &[i64]) = match device.kind() {
-        DeviceType::CUDA | DeviceType::CUDA_MANAGED => (&[-1, 1], &[0]),
-        DeviceType::ROCM => (&[-1, 0], &[1, 2]),
-        DeviceType::CPU | DeviceType::CUDA_HOST | DeviceType::ROCM_HOST | DeviceType::TPU_HOST => {
-            return Err(PyValueError::new_err(format!(
-                "stream is {stream}, expected None: memory on {device} has none"
-            )));
-        }
-        _ => (&[-1], &[]),
-    };
-    if default.contains(&stream) {
-        Ok(())
-    } else if stream < -1 || forbidden.contains(&stream) {
-        Err(PyValueError::new_err(format!("stream {stream} is no stream of {device}")))
-    } else {
-        Err(PyBufferError::new_err(format!(
-            "the data is ready on the default stream of {device} only: synchronise, and pass stream=-1"
-        )))
     }
 }
