@@ -9,7 +9,7 @@
 //!
 //! Each is an argument and a return type of a `#[pyfunction]`:
 //!
-//! ```ignore
+//! ```text
 //! /// burn's softmax on the memory of the array that comes in; numpy, torch and others take the result as it is.
 //! #[pyfunction]
 //! fn burn_softmax(x: PyTensor) -> PyResult<PyTensor> {
