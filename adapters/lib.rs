@@ -16,5 +16,7 @@ pub use dlbridge_burn as burn;
 pub use dlbridge_candle as candle;
 #[cfg(feature = "ndarray")]
 pub use dlbridge_ndarray as ndarray;
+#[cfg(feature = "python")]
+pub use dlbridge_python as python;
 #[cfg(feature = "tch")]
 pub use dlbridge_tch as tch;

@@ -82,18 +82,16 @@ impl Tensor {
     /// The legacy ABI has no flags, so the tensor comes back with [`Error::ReadOnly`] if it must not be written, and
     /// with [`Error::Inexpressible`] if its sub-byte elements are padded.
     pub fn into_legacy_raw(self) -> Result<NonNull<DLManagedTensor>, Rejected<Self>> {
-        let flags = self.flags();
         let error = match self.0 {
             // SAFETY: (3): alive.
             Raw::Legacy(managed) if is_plain(self.dl_tensor(), unsafe { managed.as_ref() }.deleter.is_some()) => {
                 mem::forget(self);
                 return Ok(managed);
             }
-            _ if flags.is_read_only() => Error::ReadOnly,
-            _ if flags.is_padded() && self.dtype().is_sub_byte() => {
-                Error::Inexpressible { framework: "the legacy ABI", what: "padded sub-byte elements" }
-            }
-            _ => return Ok(self.rehouse()),
+            _ => match self.descriptor().check_legacy() {
+                Ok(()) => return Ok(self.rehouse()),
+                Err(error) => error,
+            },
         };
         Err(Rejected { value: self, error })
     }
@@ -118,6 +116,6 @@ impl Tensor {
 }
 
 /// Whether a raw tensor is as consumers like it: with a deleter, explicit strides, and the data at its first element.
-fn is_plain(raw: &DLTensor, has_deleter: bool) -> bool {
+pub(crate) fn is_plain(raw: &DLTensor, has_deleter: bool) -> bool {
     has_deleter && raw.byte_offset == 0 && (raw.ndim == 0 || !raw.strides.is_null())
 }

@@ -218,6 +218,17 @@ impl<'a> Descriptor<'a> {
         Ok(())
     }
 
+    /// The legacy ABI, which has no flags, can say all that there is to say.
+    pub(crate) fn check_legacy(&self) -> Result<(), Error> {
+        if self.flags.is_read_only() {
+            return Err(Error::ReadOnly);
+        }
+        if self.flags.is_padded() && self.dtype.is_sub_byte() {
+            return Err(Error::Inexpressible { framework: "the legacy ABI", what: "padded sub-byte elements" });
+        }
+        Ok(())
+    }
+
     /// The type and the shape are those of `other`.
     ///
     /// # Errors

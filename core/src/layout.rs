@@ -126,6 +126,35 @@ impl Extent {
 /// [`Error::NegativeLength`] and [`Error::Overflow`].
 #[inline]
 pub fn validate(shape: &[i64], strides: Option<&[i64]>, dtype: DataType, padded: bool) -> Result<usize, Error> {
+    match (strides, dtype.itemsize()) {
+        (Some(strides), Some(itemsize)) if shape.len() < 64 => match validate_quickly(shape, strides, itemsize) {
+            Some(elements) => Ok(elements),
+            None => explain(shape, Some(strides), dtype, padded),
+        },
+        _ => explain(shape, strides, dtype, padded),
+    }
+}
+
+/// What [`validate`] finds in one pass, for whole bytes and explicit strides; `None` if something is wrong, or may be.
+#[inline]
+fn validate_quickly(shape: &[i64], strides: &[i64], itemsize: usize) -> Option<usize> {
+    let (mut product, mut is_empty, mut span) = (1i64, false, 1i64);
+    for (length, stride) in shape.iter().zip(strides) {
+        if *length > 1 {
+            product = product.checked_mul(*length)?;
+            span = span.checked_add((length - 1).checked_mul(stride.checked_abs()?)?)?;
+        } else if *length < 0 {
+            return None;
+        }
+        is_empty |= *length == 0;
+    }
+    let itemsize = i64::try_from(itemsize).ok()?;
+    isize::try_from(product.max(span).checked_mul(itemsize)?).ok()?;
+    Some(if is_empty { 0 } else { product as usize })
+}
+
+/// [`validate`], step by step, so that the error says which step failed.
+fn explain(shape: &[i64], strides: Option<&[i64]>, dtype: DataType, padded: bool) -> Result<usize, Error> {
     let elements = count(shape)?;
     let fits = |count: usize| dtype.size_of(count, padded).is_some_and(|size| isize::try_from(size).is_ok());
     if !fits(elements) {

@@ -7,6 +7,7 @@
 //! | [`layout`] | the arithmetic of shapes and strides |
 //! | [`Descriptor`], [`TensorRef`], [`TensorMut`] | borrowed tensors: checked once, then free to use |
 //! | [`Tensor`] | the owned tensor, both ABIs in and out |
+//! | [`Aliased`] | the owned tensor that others may write at any time, as in Python |
 //! | [`Export`], [`Import`], [`View`] | what an adapter implements |
 //! | [`Bridge`], [`Lend`], [`Exchange`] | what users call |
 //!
@@ -40,6 +41,7 @@ extern crate std;
 mod abi;
 #[cfg(feature = "adopting")]
 pub mod adopting;
+mod aliased;
 mod bridge;
 mod buffers;
 mod descriptor;
@@ -61,6 +63,7 @@ pub mod sys;
 mod tensor;
 mod view;
 
+pub use aliased::Aliased;
 pub use bridge::{Bridge, Export, Import, Lend, LendMut, View, ViewMut};
 pub use buffers::Core;
 pub use descriptor::Descriptor;

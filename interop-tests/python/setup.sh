@@ -3,7 +3,7 @@
 #
 #   interop-tests/python/setup.sh cargo test -p interop-tests --all-features
 #
-# They go from the Python package index into the user's cache, once (70 MB to download), beside whatever is installed.
+# They go from the Python package index into the user's cache, once (240 MB to download), beside whatever is installed.
 # An existing DLBRIDGE_PYTHON (an interpreter that has them) is respected.
 set -euo pipefail
 
@@ -19,14 +19,14 @@ if [ -z "${DLBRIDGE_PYTHON:-}" ]; then
     mkdir -p "$(dirname "$packages")"
     part=$(mktemp -d "$packages.XXXXXX")
     trap 'rm -rf "$part"' EXIT
-    python3 -m pip install --quiet --no-cache-dir --only-binary=:all: --disable-pip-version-check \
+    env -u PYTHONPATH python3 -m pip install --quiet --no-cache-dir --only-binary=:all: --disable-pip-version-check \
       --root-user-action=ignore --target "$part/packages" --requirement "$requirements" >&2
     # Another run may have been faster; its folder is as good.
     mv -T "$part/packages" "$packages" || [ -d "$packages" ]
     rm -rf "$part"
     trap - EXIT
   fi
-  export DLBRIDGE_PYTHON=python3 PYTHONPATH=$packages${PYTHONPATH:+:$PYTHONPATH}
+  export DLBRIDGE_PYTHON=python3 PYTHONPATH=$packages${PYTHONPATH:+:$PYTHONPATH} PATH=$packages/bin:$PATH
 fi
 [ $# -gt 0 ] || die "expected a command to run"
 exec "$@"

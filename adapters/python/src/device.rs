@@ -1,0 +1,103 @@
+//! `dlbridge.Device`: a device as array-API RFC #972 exchanges it, from and to every library's own.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use dlbridge_core::{Device, DeviceType};
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+
+use crate::error::into_py_err;
+use crate::interop;
+
+/// A device: DLPack's type and the index among the devices of that type.
+///
+/// `dlbridge.device` makes one. Any library that follows RFC #972 takes it as it is; `to` gives a library's own.
+#[pyclass(frozen, eq, name = "Device", module = "dlbridge")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PyDevice(pub Device);
+
+/// Any object that names a device.
+impl<'py> FromPyObject<'_, 'py> for PyDevice {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        device_of(&object).map(Self)
+    }
+}
+
+/// As the Python function `device`.
+pub(crate) fn device_of(object: &Bound<'_, PyAny>) -> PyResult<Device> {
+    if let Ok(device) = object.cast::<PyDevice>() {
+        return Ok(device.get().0);
+    }
+    let py = object.py();
+    if let Some(method) = object.getattr_opt(intern!(py, "__dlpack_device__"))? {
+        return pair(&method.call0()?);
+    }
+    if object.is_instance_of::<PyTuple>() {
+        return pair(object);
+    }
+    if let Ok(name) = object.cast::<PyString>() {
+        return name.to_str()?.parse().map_err(into_py_err);
+    }
+    if let Some(device) = interop::device(object)? {
+        return Ok(device);
+    }
+    match object.getattr_opt(intern!(py, "device"))? {
+        Some(device) if !device.is(object) && !device.is_callable() => device_of(&device),
+        _ => Err(PyTypeError::new_err(format!("expected a device, found {}", object.repr()?))),
+    }
+}
+
+fn pair(object: &Bound<'_, PyAny>) -> PyResult<Device> {
+    let (kind, id) = object.extract()?;
+    Ok(Device::new(DeviceType(kind), id))
+}
+
+#[pymethods]
+impl PyDevice {
+    /// DLPack's device type.
+    #[getter]
+    fn r#type(&self) -> i32 {
+        self.0.kind().0
+    }
+
+    /// The index among the devices of that type.
+    #[getter]
+    fn id(&self) -> i32 {
+        self.0.id()
+    }
+
+    /// `(type, id)`, as RFC #972 of the array API exchanges it.
+    fn __dlpack_device__(&self) -> (i32, i32) {
+        (self.r#type(), self.id())
+    }
+
+    /// The same device of a library, given as a module or by name: torch, jax, tvm_ffi, numpy, array_api_strict.
+    ///
+    /// `TypeError` if the library has no such device.
+    #[pyo3(signature = (library, /))]
+    fn to<'py>(slf: &Bound<'py, Self>, library: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        interop::device_to(slf, library)
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("dlbridge.device('{}')", self.0)
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.0.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        Ok((slf.py().import("dlbridge")?.getattr("device")?, (slf.get().__str__(),)))
+    }
+}

@@ -1,0 +1,56 @@
+//! The functions of the Python module, for modules that want them as their own: `#[pymodule_export] use
+//! dlbridge_python::functions::from_dlpack`.
+
+use pyo3::prelude::*;
+use pyo3::{IntoPyObjectExt, intern};
+
+use crate::device::{PyDevice, device_of};
+use crate::dtype::{PyDType, dtype_of};
+use crate::import;
+
+/// A tensor from any object with `__dlpack__`, from any of its capsules, or from one whose type has the C exchange API.
+///
+/// `device` and `copy` are as in the array API: `copy=False` is a `BufferError` where only a copy would do. An object with
+/// `__dlpack_data_type__` becomes a `DType`, one with `__dlpack_device__` alone a `Device`.
+///
+/// # Errors
+/// `BufferError` for what cannot be exchanged, `TypeError` for what is no tensor, `ValueError` for a consumed capsule, and
+/// whatever the producer raises.
+#[pyfunction]
+#[pyo3(signature = (x, /, *, device=None, copy=None))]
+pub fn from_dlpack<'py>(
+    x: &Bound<'py, PyAny>,
+    device: Option<&Bound<'py, PyAny>>,
+    copy: Option<bool>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = x.py();
+    let wished = device.map(device_of).transpose()?;
+    match import::from_dlpack(x, wished, import::policy(copy)) {
+        Ok(tensor) => Ok(Bound::new(py, tensor)?.into_any()),
+        Err(error) if device.is_some() || copy.is_some() || x.hasattr(intern!(py, "__dlpack__"))? => Err(error),
+        Err(_) if x.hasattr(intern!(py, "__dlpack_data_type__"))? => PyDType(dtype_of(x)?).into_bound_py_any(py),
+        Err(_) if x.hasattr(intern!(py, "__dlpack_device__"))? => PyDevice(device_of(x)?).into_bound_py_any(py),
+        Err(error) => Err(error),
+    }
+}
+
+/// The `DType` of an object: one with `__dlpack_data_type__`, a dtype of numpy, ml_dtypes, torch, jax, pyarrow or
+/// tvm-ffi, a scalar type of numpy, an array, a string ("float32", "float32x4"), or DLPack's `(code, bits, lanes)`.
+///
+/// Never a reinterpretation: `TypeError` for what is no dtype, `ValueError` for an unknown name, `BufferError` for a
+/// dtype that DLPack lacks.
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+pub fn dtype(x: PyDType) -> PyDType {
+    x
+}
+
+/// The `Device` of an object: one with `__dlpack_device__` (arrays too), a device of torch, jax, tvm-ffi or
+/// array-api-strict, a string ("cpu", "cuda:1"), or DLPack's `(type, id)`.
+///
+/// `TypeError` for what is no device, `ValueError` for an unknown name.
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+pub fn device(x: PyDevice) -> PyDevice {
+    x
+}

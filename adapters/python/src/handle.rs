@@ -1,0 +1,197 @@
+//! Ownership of a tensor: by the Python object alone, and from its first export on by every capsule that it has given out.
+
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::ptr::{self, NonNull};
+use std::sync::{Arc, OnceLock};
+
+use dlbridge_core::sys::{DLManagedTensor, DLManagedTensorVersioned};
+use dlbridge_core::{Aliased, DataType, Error, Tensor};
+use pyo3::{Python, ffi};
+
+/// A tensor, and how it is let go.
+///
+/// # Invariants
+/// 1. The tensor is dropped once, by `Drop`, or moved out before.
+struct Owner {
+    tensor: ManuallyDrop<Aliased>,
+    /// Whether the deleter is a Python producer's, which may run Python code.
+    is_foreign: bool,
+}
+
+impl Drop for Owner {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: (1).
+        let tensor = unsafe { ManuallyDrop::take(&mut self.tensor) };
+        if self.is_foreign {
+            release(tensor);
+        }
+    }
+}
+
+/// The owner of a tensor, shared once there is somebody to share it with: most tensors go through Python untouched.
+///
+/// # Invariants
+/// 2. `only` is the owner until `shared` is filled with what it held; from then on it is a copy that owns nothing. What it
+///    points to lives as long as this in both cases.
+pub(crate) struct Handle {
+    only: ManuallyDrop<Owner>,
+    shared: OnceLock<Arc<Owner>>,
+}
+
+impl Handle {
+    /// A tensor of a Python producer.
+    #[inline]
+    pub(crate) fn foreign(tensor: Aliased) -> Self {
+        Self::new(tensor, true)
+    }
+
+    #[inline]
+    fn new(tensor: Aliased, is_foreign: bool) -> Self {
+        let only = ManuallyDrop::new(Owner { tensor: ManuallyDrop::new(tensor), is_foreign });
+        Self { only, shared: OnceLock::new() }
+    }
+
+    #[inline]
+    fn share(&self) -> Arc<Owner> {
+        let shared = self.shared.get_or_init(|| {
+            let owner: *const Owner = &*self.only;
+            // SAFETY: (2): the one time that the owner moves out, as a lock sees to.
+            Arc::new(unsafe { owner.read() })
+        });
+        Arc::clone(shared)
+    }
+
+    /// The tensor for Rust: itself if nobody else has it, and if it needs no interpreter to be let go; else one over the
+    /// same memory.
+    pub(crate) fn into_aliased(mut self) -> Aliased {
+        if self.only.is_foreign {
+            return self.reexport();
+        }
+        let owner = match self.shared.take() {
+            None => {
+                let mut this = ManuallyDrop::new(self);
+                // SAFETY: (2): the owner, which is moved out and not dropped.
+                unsafe { ManuallyDrop::take(&mut this.only) }
+            }
+            Some(shared) => match Arc::try_unwrap(shared) {
+                Ok(owner) => {
+                    let _owns_nothing = ManuallyDrop::new(self);
+                    owner
+                }
+                Err(shared) => {
+                    let _ = self.shared.set(shared);
+                    return self.reexport();
+                }
+            },
+        };
+        let mut owner = ManuallyDrop::new(owner);
+        // SAFETY: (1): moved out, and not dropped.
+        unsafe { ManuallyDrop::take(&mut owner.tensor) }
+    }
+
+    /// A managed tensor for a consumer of the versioned ABI. Who may write goes with the tensor's flags, as Python has it:
+    /// whoever writes knows of those who read. `Copies: never`.
+    #[inline]
+    pub(crate) fn export(&self) -> NonNull<DLManagedTensorVersioned> {
+        // SAFETY: the owner keeps the tensor.
+        unsafe { Aliased::export(self.share(), |owner| &owner.tensor) }
+    }
+
+    /// As [`Handle::export`], of the legacy ABI.
+    pub(crate) fn export_legacy(&self) -> Result<NonNull<DLManagedTensor>, Error> {
+        // SAFETY: as above.
+        unsafe { Aliased::export_legacy(self.share(), |owner| &owner.tensor) }
+    }
+
+    fn reexport(&self) -> Aliased {
+        let managed = self.export();
+        // SAFETY: ours, well-formed, and used nowhere else.
+        unsafe { Aliased::from_raw(managed) }.expect("made of a valid tensor")
+    }
+
+    /// The same memory, with the bytes of every element read as another type.
+    ///
+    /// # Panics
+    /// If an element of that type has another size.
+    pub(crate) fn retyped(&self, dtype: DataType) -> Self {
+        let (tensor, size) = (self.descriptor(), |dtype: DataType, padded| dtype.size_of(1, padded));
+        assert_eq!(size(tensor.dtype(), tensor.flags().is_padded()), size(dtype, false), "elements of one size");
+        let mut managed = self.export();
+        // SAFETY: just made, and ours.
+        unsafe { managed.as_mut() }.dl_tensor.dtype = dtype.into();
+        // SAFETY: ours, and as well-formed as before, with elements of the same size.
+        let tensor = unsafe { Aliased::from_raw(managed) }.expect("made of a valid tensor");
+        Self::new(tensor, false)
+    }
+}
+
+impl Clone for Handle {
+    fn clone(&self) -> Self {
+        let owner: *const Owner = &*self.only;
+        // SAFETY: (2): a copy that owns nothing, beside the shared owner.
+        let only = ManuallyDrop::new(unsafe { owner.read() });
+        Self { only, shared: OnceLock::from(self.share()) }
+    }
+}
+
+impl From<Tensor> for Handle {
+    fn from(tensor: Tensor) -> Self {
+        Self::new(tensor.into(), false)
+    }
+}
+
+impl Deref for Handle {
+    type Target = Aliased;
+
+    #[inline]
+    fn deref(&self) -> &Aliased {
+        &self.only.tensor
+    }
+}
+
+impl Drop for Handle {
+    #[inline]
+    fn drop(&mut self) {
+        if self.shared.get().is_none() {
+            // SAFETY: (2): the owner, never used again.
+            unsafe { ManuallyDrop::drop(&mut self.only) };
+        }
+    }
+}
+
+/// Calls a Python producer's deleter, or leaks the tensor if there is no interpreter any more.
+fn release(tensor: Aliased) {
+    let tensor = ManuallyDrop::new(tensor);
+    let _: Option<()> = Python::try_attach(|py| {
+        let pending = Pending::set_aside(py);
+        drop(ManuallyDrop::into_inner(tensor));
+        drop(pending);
+    });
+}
+
+/// The exception that was pending, put back when this is dropped, in place of whatever came up meanwhile.
+struct Pending<'py> {
+    kind: *mut ffi::PyObject,
+    value: *mut ffi::PyObject,
+    traceback: *mut ffi::PyObject,
+    _attached: Python<'py>,
+}
+
+impl<'py> Pending<'py> {
+    fn set_aside(py: Python<'py>) -> Self {
+        let mut this =
+            Self { kind: ptr::null_mut(), value: ptr::null_mut(), traceback: ptr::null_mut(), _attached: py };
+        // SAFETY: attached.
+        unsafe { ffi::PyErr_Fetch(&mut this.kind, &mut this.value, &mut this.traceback) };
+        this
+    }
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        // SAFETY: attached, and the references are those that were fetched.
+        unsafe { ffi::PyErr_Restore(self.kind, self.value, self.traceback) };
+    }
+}

@@ -1,0 +1,206 @@
+//! `dlbridge.from_dlpack`: any producer's object becomes a tensor.
+
+use std::ptr;
+
+use dlbridge_core::{CopyPolicy, Device};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
+use pyo3::{IntoPyObjectExt, intern};
+
+use crate::capsule;
+use crate::exchange_api;
+use crate::tensor::PyTensor;
+
+/// The newest version that is read.
+const MAX_VERSION: (u32, u32) = (dlbridge_core::sys::DLPACK_MAJOR_VERSION, dlbridge_core::sys::DLPACK_MINOR_VERSION);
+
+/// Takes a tensor from any object that speaks DLPack: one whose type has the C exchange API, one with `__dlpack__` of any
+/// age, or a capsule.
+///
+/// Copies: as `copy` says; with [`CopyPolicy::IfNeeded`] only if the producer has to, or to bring pinned memory to the
+/// CPU. GPU memory arrives ready on its legacy default stream.
+///
+/// # Errors
+/// `BufferError` for what the producer or this crate cannot exchange; `TypeError` if `object` is no tensor; `ValueError`
+/// for a consumed capsule; whatever the producer raises.
+pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPolicy) -> PyResult<PyTensor> {
+    if device.is_none() && copy == CopyPolicy::IfNeeded {
+        if let Some(tensor) = quick(object) {
+            return Ok(tensor);
+        }
+        return match exchange_api::import(object) {
+            Ok(Some(tensor)) => Ok(tensor),
+            Ok(None) => plain(object),
+            // `__dlpack__` may know more, if only why it cannot be.
+            Err(error) if !object.hasattr(intern!(object.py(), "__dlpack__"))? => Err(error),
+            Err(_) => plain(object),
+        };
+    }
+    if let Ok(tensor) = object.cast::<PyTensor>() {
+        let delivered = tensor.get().delivered(device, copy)?;
+        return Ok(delivered.unwrap_or_else(|| PyTensor { handle: tensor.get().handle.clone() }));
+    }
+    let (tensor, is_told) = with_wishes(object, device, copy)?;
+    if copy == CopyPolicy::Never && tensor.descriptor().flags().is_copied() {
+        return Err(PyBufferError::new_err("the producer made a copy, and copy=False was asked for"));
+    }
+    // A producer that knows the keyword has copied already.
+    let left = if is_told && copy == CopyPolicy::Always { CopyPolicy::IfNeeded } else { copy };
+    Ok(tensor.delivered(device, left)?.unwrap_or(tensor))
+}
+
+/// What the keyword `copy` of the array API means.
+pub(crate) fn policy(copy: Option<bool>) -> CopyPolicy {
+    match copy {
+        None => CopyPolicy::IfNeeded,
+        Some(true) => CopyPolicy::Always,
+        Some(false) => CopyPolicy::Never,
+    }
+}
+
+/// A tensor by `__dlpack__(max_version=…)`, or `__dlpack__()` of those that know no keyword.
+fn plain(object: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+    let py = object.py();
+    if object.is_exact_instance_of::<PyCapsule>() {
+        return capsule::take(object).map(PyTensor::foreign);
+    }
+    let capsule = match Call::get(py)?.method(object) {
+        Err(error) => retry(object, error)?,
+        Ok(capsule) => capsule,
+    };
+    take(object, &capsule)
+}
+
+/// The tensor in a capsule that a producer has given. jax has immutable arrays, and only the legacy capsule, which cannot
+/// say so.
+fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+    let is_legacy = capsule::is_legacy(capsule);
+    let tensor = capsule::take(capsule)?;
+    if is_legacy && object.get_type().module()?.to_str()?.starts_with("jax") {
+        return Ok(PyTensor::foreign(tensor.into_read_only()));
+    }
+    Ok(PyTensor::foreign(tensor))
+}
+
+/// A tensor by `__dlpack__` with the keywords of the array API, and whether the producer knows them.
+fn with_wishes(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPolicy) -> PyResult<(PyTensor, bool)> {
+    let py = object.py();
+    if object.is_exact_instance_of::<PyCapsule>() {
+        return Ok((PyTensor::foreign(capsule::take(object)?), false));
+    }
+    let keywords = PyDict::new(py);
+    keywords.set_item(intern!(py, "max_version"), MAX_VERSION)?;
+    if let Some(device) = device {
+        keywords.set_item(intern!(py, "dl_device"), (device.kind().0, device.id()))?;
+    }
+    match copy {
+        CopyPolicy::IfNeeded => {}
+        copy => keywords.set_item(intern!(py, "copy"), copy == CopyPolicy::Always)?,
+    }
+    let (capsule, is_told) = match object.call_method(intern!(py, "__dlpack__"), (), Some(&keywords)) {
+        Ok(capsule) => (capsule, true),
+        Err(error) => (retry(object, error)?, false),
+    };
+    Ok((take(object, &capsule)?, is_told))
+}
+
+/// `__dlpack__()` without keywords, if that can be what the producer did not like.
+#[cold]
+fn retry<'py>(object: &Bound<'py, PyAny>, error: PyErr) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    let name = intern!(py, "__dlpack__");
+    if error.is_instance_of::<PyTypeError>(py) {
+        return object.call_method0(name);
+    }
+    if error.is_instance_of::<PyAttributeError>(py) && !object.hasattr(name)? {
+        return Err(PyTypeError::new_err(format!(
+            "expected a tensor with __dlpack__, found {}",
+            object.get_type().fully_qualified_name()?
+        )));
+    }
+    Err(error)
+}
+
+/// The call `object.__dlpack__(max_version=(1, 3))`, prepared once.
+struct Call {
+    name: Py<PyAny>,
+    keywords: Py<PyTuple>,
+    version: Py<PyAny>,
+}
+
+impl Call {
+    #[inline]
+    fn get(py: Python<'_>) -> PyResult<&Self> {
+        static CALL: PyOnceLock<Call> = PyOnceLock::new();
+        CALL.get_or_try_init(py, || {
+            Ok(Self {
+                name: intern!(py, "__dlpack__").clone().into_any().unbind(),
+                keywords: PyTuple::new(py, [intern!(py, "max_version")])?.unbind(),
+                version: MAX_VERSION.into_py_any(py)?,
+            })
+        })
+    }
+
+    #[inline]
+    fn method<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = [ptr::null_mut(), object.as_ptr(), self.version.as_ptr()];
+        // SAFETY: attached; one positional argument, one keyword, and a slot in front that the callee may use.
+        let result = unsafe {
+            PyObject_VectorcallMethod(
+                self.name.as_ptr(),
+                arguments[1..].as_ptr(),
+                1 | ARGUMENTS_OFFSET,
+                self.keywords.as_ptr(),
+            )
+        };
+        // SAFETY: a new reference, or NULL with an exception.
+        unsafe { Bound::from_owned_ptr_or_err(object.py(), result) }
+    }
+
+    /// Without the keyword.
+    #[inline]
+    fn bare<'py>(&self, object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+        let arguments = [ptr::null_mut(), object.as_ptr()];
+        // SAFETY: as above.
+        let result = unsafe {
+            PyObject_VectorcallMethod(
+                self.name.as_ptr(),
+                arguments[1..].as_ptr(),
+                1 | ARGUMENTS_OFFSET,
+                ptr::null_mut(),
+            )
+        };
+        // SAFETY: a new reference, or NULL.
+        let result = unsafe { Bound::from_owned_ptr_or_opt(object.py(), result) };
+        if result.is_none() {
+            // SAFETY: attached.
+            unsafe { ffi::PyErr_Clear() };
+        }
+        result
+    }
+}
+
+/// A writable array of numpy: its legacy capsule is the quicker one, and says as much. `None` for all else.
+#[inline]
+fn quick(object: &Bound<'_, PyAny>) -> Option<PyTensor> {
+    if !exchange_api::is_numpy(object) {
+        return None;
+    }
+    let capsule = Call::get(object.py()).ok()?.bare(object)?;
+    capsule::take_legacy(&capsule)?.map(PyTensor::foreign).ok()
+}
+
+const ARGUMENTS_OFFSET: usize = 1 << (usize::BITS - 1);
+
+unsafe extern "C" {
+    /// In the limited API since 3.12, and exported by 3.11 just so.
+    fn PyObject_VectorcallMethod(
+        name: *mut ffi::PyObject,
+        args: *const *mut ffi::PyObject,
+        nargsf: usize,
+        kwnames: *mut ffi::PyObject,
+    ) -> *mut ffi::PyObject;
+}

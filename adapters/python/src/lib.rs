@@ -1,0 +1,66 @@
+//! Tensors, dtypes and devices between Python and Rust over DLPack: the Python module `dlbridge`, and the conversions
+//! behind it for other pyo3 crates.
+//!
+//! | type | from Python | to Python |
+//! |---|---|---|
+//! | [`PyTensor`] | any object with `__dlpack__`, by the C exchange API where its type has it; capsules | `dlbridge.Tensor` |
+//! | [`PyDType`] | any object with `__dlpack_data_type__`; dtypes of numpy, torch, jax, …; strings | `dlbridge.DType` |
+//! | [`PyDevice`] | any object with `__dlpack_device__`; devices of torch, jax, …; strings | `dlbridge.Device` |
+//!
+//! Each is an argument and a return type of a `#[pyfunction]`:
+//!
+//! ```text
+//! /// burn's softmax on the memory of the array that comes in; numpy, torch and others take the result as it is.
+//! #[pyfunction]
+//! fn burn_softmax(x: PyTensor) -> PyResult<PyTensor> {
+//!     // SAFETY: this call keeps the interpreter, and is done with the memory when it returns.
+//!     let x: Burn<2> = unsafe { x.assume_unwritten() }.share().map_err(into_py_err)?;
+//!     let y: Tensor = softmax(x, 1).share().map_err(into_py_err)?;
+//!     Ok(y.into())
+//! }
+//! ```
+//!
+//! The example `examples/python` of the repository has it, and runs.
+//!
+//! # Who may write
+//! In Python an array is written through any name that it has, at any time that Python runs. A [`PyTensor`] therefore
+//! holds an [`Aliased`](dlbridge_core::Aliased) tensor: its type, shape, address and lifetime are safe to use, and its
+//! elements take an `unsafe` call that names the promise. In the other direction, a
+//! [`Tensor`](dlbridge_core::Tensor) that goes to Python is given away for good. Its read-only flag goes along, and where a
+//! protocol cannot say it, the export is a `BufferError`. numpy, jax and pyarrow obey it; torch and tvm-ffi do not.
+//!
+//! # Threads
+//! Memory of Rust is freed on whatever thread lets go of it last, without the interpreter. The deleter of a Python
+//! producer runs with this thread attached to the interpreter and with a pending exception put aside; once the
+//! interpreter is gone, that memory is leaked.
+
+mod buffer;
+mod capsule;
+mod device;
+mod dtype;
+mod error;
+mod exchange_api;
+pub mod functions;
+mod handle;
+mod import;
+mod interop;
+mod stream;
+mod tensor;
+
+pub use device::PyDevice;
+pub use dlbridge_core;
+pub use dtype::PyDType;
+pub use error::into_py_err;
+pub use import::from_dlpack;
+pub use pyo3;
+pub use tensor::PyTensor;
+
+/// Tensors of any array library without a copy, over DLPack; dtypes and devices likewise.
+#[cfg(feature = "extension-module")]
+#[pyo3::pymodule]
+mod dlbridge {
+    #[pymodule_export]
+    use super::functions::{device, dtype, from_dlpack};
+    #[pymodule_export]
+    use super::{PyDType, PyDevice, PyTensor};
+}

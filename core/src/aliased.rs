@@ -1,0 +1,261 @@
+//! The owned tensor that others may write at any time: everything of it but its elements.
+//!
+//! In Python, several arrays over one memory are everyday, and any of them may be written whenever Python runs. Such
+//! memory is no [`Tensor`], whose safe views are Rust references. It is an [`Aliased`]: type, shape, address and
+//! ownership are safe to use, and reading or writing the elements is `unsafe`, with what has to hold said by the
+//! function that gives access.
+
+use core::fmt;
+use core::ptr::NonNull;
+
+use crate::abi::is_plain;
+use crate::owner::{self, Header, Memory};
+use crate::sys::{DLManagedTensor, DLManagedTensorVersioned, DLTensor};
+use crate::tensor::Raw;
+use crate::{Descriptor, Error, Tensor};
+
+/// An owned DLPack tensor whose memory others may read and write while it lives.
+///
+/// Dropping it calls the producer's deleter, on whatever thread that happens.
+///
+/// # Invariants
+/// Those of [`Tensor`], but for the second, of which only this is left: the memory within the extent stays allocated.
+/// Therefore nothing here lends the inner tensor.
+pub struct Aliased(Tensor);
+
+impl Aliased {
+    /// Takes over a versioned managed tensor (DLPack 1.0 and later), as [`Tensor::from_raw`] does.
+    ///
+    /// Whatever the outcome, the tensor is consumed: on an error its deleter has run. `Copies: never`.
+    ///
+    /// # Safety
+    /// (1) and (2) of [`Tensor::from_raw`]. Until the deleter runs, the memory stays allocated and the numbers do not
+    /// change.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_raw`].
+    #[inline]
+    pub unsafe fn from_raw(managed: NonNull<DLManagedTensorVersioned>) -> Result<Self, Error> {
+        // SAFETY: the caller's promise; what it lacks is not used, by the invariant of this type.
+        unsafe { Tensor::from_raw(managed) }.map(Self)
+    }
+
+    /// Takes over a legacy managed tensor, as [`Tensor::from_legacy_raw`] does.
+    ///
+    /// Whatever the outcome, the tensor is consumed: on an error its deleter has run. `Copies: never`.
+    ///
+    /// # Safety
+    /// As [`Aliased::from_raw`].
+    ///
+    /// # Errors
+    /// As [`Tensor::from_legacy_raw`].
+    pub unsafe fn from_legacy_raw(managed: NonNull<DLManagedTensor>) -> Result<Self, Error> {
+        // SAFETY: as above.
+        unsafe { Tensor::from_legacy_raw(managed) }.map(Self)
+    }
+
+    /// What this tensor is, without access to its elements.
+    #[inline]
+    pub fn descriptor(&self) -> Descriptor<'_> {
+        self.0.descriptor()
+    }
+
+    /// The raw tensor, as C code borrows it.
+    #[inline]
+    pub fn as_raw(&self) -> &DLTensor {
+        self.0.dl_tensor()
+    }
+
+    /// The same tensor with explicit strides and its address at the first element, as careless consumers expect it.
+    ///
+    /// `Copies: never`. One small allocation if the producer wrote it otherwise.
+    #[inline]
+    #[must_use]
+    pub fn into_plain(self) -> Self {
+        match self.0 .0 {
+            Raw::Versioned(_) | Raw::Legacy(_) if !is_plain(self.as_raw(), true) => {
+                Self(Tensor(Raw::Versioned(self.0.rehouse())))
+            }
+            _ => self,
+        }
+    }
+
+    /// The same tensor, which no consumer may write from now on.
+    ///
+    /// `Copies: never`. One small allocation if the producer's struct cannot say so.
+    #[must_use]
+    pub fn into_read_only(self) -> Self {
+        Self(self.0.into_read_only())
+    }
+
+    /// A managed tensor for a consumer of the versioned ABI, one of any number: `owner` keeps the tensor alive until the
+    /// consumer calls the deleter.
+    ///
+    /// One allocation. `Copies: never`.
+    ///
+    /// # Safety
+    /// The tensor that `tensor` finds in the owner lives until the owner is dropped. The consumer's access and that of
+    /// all others go together: who writes knows of those who read.
+    #[inline]
+    pub unsafe fn export<O: Send + 'static>(
+        owner: O,
+        tensor: impl FnOnce(&O) -> &Self,
+    ) -> NonNull<DLManagedTensorVersioned> {
+        // SAFETY: the caller's promise.
+        unsafe { place(owner, tensor) }
+    }
+
+    /// As [`Aliased::export`], for a consumer of the legacy ABI.
+    ///
+    /// # Safety
+    /// As [`Aliased::export`].
+    ///
+    /// # Errors
+    /// As [`Tensor::into_legacy_raw`].
+    pub unsafe fn export_legacy<O: Send + 'static>(
+        owner: O,
+        tensor: impl Fn(&O) -> &Self,
+    ) -> Result<NonNull<DLManagedTensor>, Error> {
+        tensor(&owner).descriptor().check_legacy()?;
+        // SAFETY: the caller's promise.
+        Ok(unsafe { place(owner, tensor) })
+    }
+
+    /// A new row-major tensor with the same elements, in memory of its own, marked as copied.
+    ///
+    /// `Copies: always`, once.
+    ///
+    /// # Safety
+    /// The memory is initialised, and nobody writes it during the call.
+    ///
+    /// # Errors
+    /// As [`TensorRef::to_contiguous`](crate::TensorRef::to_contiguous).
+    pub unsafe fn to_contiguous(&self) -> Result<Tensor, Error> {
+        self.0.to_contiguous()
+    }
+
+    /// The tensor for reading: [`Flags::READ_ONLY`](crate::Flags::READ_ONLY), so that every safe use of it only reads.
+    ///
+    /// `Copies: never`.
+    ///
+    /// # Safety
+    /// The memory is initialised, and nobody writes it until the tensor is dropped.
+    #[must_use]
+    pub unsafe fn assume_unwritten(self) -> Tensor {
+        self.0.into_read_only()
+    }
+
+    /// The tensor with all the rights that its flags give.
+    ///
+    /// `Copies: never`.
+    ///
+    /// # Safety
+    /// The memory is initialised, and until the tensor is dropped nobody else writes it; nobody else reads it, either,
+    /// unless it is read-only.
+    #[must_use]
+    pub unsafe fn assume_exclusive(self) -> Tensor {
+        self.0
+    }
+}
+
+/// A tensor that is given away: from now on others may use its memory, within its flags.
+impl From<Tensor> for Aliased {
+    fn from(tensor: Tensor) -> Self {
+        Self(tensor)
+    }
+}
+
+/// # Safety
+/// As [`Aliased::export`].
+#[inline]
+unsafe fn place<H: Header, O: Send + 'static>(owner: O, tensor: impl FnOnce(&O) -> &Aliased) -> NonNull<H> {
+    let Aliased(inner) = tensor(&owner);
+    let (raw, flags) = (*inner.dl_tensor(), inner.flags());
+    let memory = Memory { dtype: raw.dtype.into(), device: raw.device.into(), flags, is_valid: false };
+    // SAFETY: the tensor has valid numbers, which `raw` still points to: by the caller's promise they live in the owner,
+    // wherever that is.
+    let descriptor = unsafe { Descriptor::from_checked(&raw, flags, None) };
+    // SAFETY: a valid description of memory that the owner keeps alive, by the caller's promise. Who may write is up to
+    // the consumer, as the struct goes to it at once.
+    unsafe {
+        owner::place(owner, memory, descriptor.ndim(), |_, shape, strides| {
+            shape.copy_from_slice(descriptor.shape());
+            for (stride, given) in strides.iter_mut().zip(descriptor.strides().iter()) {
+                *stride = given;
+            }
+            (descriptor.data().cast_mut(), flags)
+        })
+    }
+}
+
+impl fmt::Debug for Aliased {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.descriptor().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::sync::Arc;
+    use alloc::vec;
+
+    use super::*;
+
+    #[test]
+    fn one_memory_goes_to_many_consumers_of_both_abis() {
+        let shared = Arc::new(Aliased::from(Tensor::new(vec![1f32, 2., 3., 4.], &[2, 2]).unwrap()));
+        let address = shared.descriptor().data();
+        // SAFETY: the `Arc` keeps the tensor.
+        let raw = unsafe { Aliased::export(Arc::clone(&shared), |shared| shared) };
+        // SAFETY: as above.
+        let legacy = unsafe { Aliased::export_legacy(Arc::clone(&shared), |shared| shared) }.unwrap();
+        assert_eq!(Arc::strong_count(&shared), 3);
+        // SAFETY: a managed tensor of ours.
+        let versioned = unsafe { Aliased::from_raw(raw) }.unwrap();
+        // SAFETY: as above.
+        let legacy = unsafe { Aliased::from_legacy_raw(legacy) }.unwrap();
+        for tensor in [&versioned, &legacy] {
+            assert_eq!(tensor.descriptor().data(), address);
+            assert_eq!(tensor.descriptor().shape(), [2, 2]);
+            assert_eq!(tensor.descriptor().strides(), [2, 1]);
+        }
+        drop(versioned);
+        // SAFETY: nobody writes.
+        let read = unsafe { legacy.assume_unwritten() };
+        assert_eq!(read.as_slice::<f32>().unwrap(), [1., 2., 3., 4.]);
+        assert!(read.flags().is_read_only());
+        drop(read);
+        let alone = Arc::into_inner(shared).expect("the consumers let go");
+        // SAFETY: nobody else has it any more.
+        let mut tensor = unsafe { alone.assume_exclusive() };
+        tensor.as_mut_slice::<f32>().unwrap()[0] = 7.;
+        assert_eq!(tensor.into_vec::<f32>().unwrap(), [7., 2., 3., 4.]);
+    }
+
+    #[test]
+    fn the_legacy_abi_takes_nothing_that_must_not_be_written() {
+        let tensor = Tensor::new(vec![0u8; 4], &[4]).unwrap().into_read_only();
+        let shared = Arc::new(Aliased::from(tensor));
+        // SAFETY: the `Arc` keeps the tensor.
+        let refused = unsafe { Aliased::export_legacy(Arc::clone(&shared), |shared| shared) };
+        assert_eq!(refused.unwrap_err(), Error::ReadOnly);
+        assert_eq!(Arc::strong_count(&shared), 1);
+    }
+
+    #[test]
+    fn a_plain_tensor_has_explicit_strides_at_its_first_element() {
+        let mut managed = Tensor::new(vec![1u16, 2, 3, 4, 5, 6], &[2, 3]).unwrap().into_raw();
+        // SAFETY: ours, and nobody else has it.
+        let raw = unsafe { &mut managed.as_mut().dl_tensor };
+        raw.strides = core::ptr::null_mut();
+        raw.data = raw.data.cast::<u8>().wrapping_sub(8).cast();
+        raw.byte_offset = 8;
+        // SAFETY: still well-formed.
+        let plain = unsafe { Aliased::from_raw(managed) }.unwrap().into_plain();
+        assert_eq!(plain.as_raw().byte_offset, 0);
+        assert!(!plain.as_raw().strides.is_null());
+        // SAFETY: nobody else has it.
+        let tensor = unsafe { plain.assume_exclusive() };
+        assert_eq!(tensor.as_slice::<u16>().unwrap(), [1, 2, 3, 4, 5, 6]);
+    }
+}
