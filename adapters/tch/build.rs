@@ -30,6 +30,8 @@ fn main() {
         .std("c++17")
         .include(include)
         .define("_GLIBCXX_USE_CXX11_ABI", cxx11_abi.as_str())
+        // As libtorch itself is built: its headers assert much otherwise, and are no longer inlined.
+        .define("NDEBUG", None)
         .warnings(false)
         .opt_level(2)
         .file("shim/shim.cpp")

@@ -150,7 +150,7 @@ fn adoption<T: Element>(tensor: &Descriptor<'_>) -> Route {
     let adoptable = tensor.check_adoptable::<T>();
     #[cfg(not(feature = "adopting"))]
     let adoptable = {
-        _ = tensor;
+        _ = (tensor, T::DTYPE);
         Err(Reason::ForeignMemory)
     };
     match adoptable {

@@ -22,7 +22,7 @@ pub struct Descriptor<'a> {
     pub(crate) flags: Flags,
     pub(crate) shape: &'a [i64],
     pub(crate) strides: Option<&'a [i64]>,
-    pub(crate) owner: Option<Provenance>,
+    pub(crate) owner: Option<&'static Provenance>,
 }
 
 impl<'a> Descriptor<'a> {
@@ -83,7 +83,7 @@ impl<'a> Descriptor<'a> {
     /// # Safety
     /// [`Descriptor::from_raw`] has accepted `raw`, or it was made to be accepted, and it has not changed.
     #[inline]
-    pub(crate) unsafe fn from_checked(raw: &DLTensor, flags: Flags, owner: Option<Provenance>) -> Self {
+    pub(crate) unsafe fn from_checked(raw: &DLTensor, flags: Flags, owner: Option<&'static Provenance>) -> Self {
         let ndim = raw.ndim as usize;
         // SAFETY: the caller's promise.
         let shape = unsafe { dims(raw.shape, ndim) }.unwrap_or(&[]);
@@ -98,7 +98,7 @@ impl<'a> Descriptor<'a> {
     /// tell whether that value would come back whole.
     #[must_use]
     pub fn owned_by<O: 'static>(self) -> Self {
-        Self { owner: Some(Provenance { type_id: TypeId::of::<O>, is_valid: false }), ..self }
+        Self { owner: Some(Provenance::of::<O>(false)), ..self }
     }
 
     /// Whether the memory is, or will be, owned by an `O` that [`Tensor::downcast`](crate::Tensor::downcast) can take out.

@@ -162,8 +162,10 @@ fn explain(shape: &[i64], strides: Option<&[i64]>, dtype: DataType, padded: bool
     }
     // Without strides the extent is the size.
     if strides.is_some() {
-        let extent = extent(shape, strides).ok_or(Error::Overflow { quantity: "strides" })?;
-        let span = extent.map_or(Some(0), |extent| isize::try_from(extent.span()).ok());
+        let span = extent(shape, strides).and_then(|extent| match extent {
+            Some(extent) => isize::try_from(extent.span()).ok(),
+            None => Some(0),
+        });
         if !span.is_some_and(|span| fits(span as usize)) {
             return Err(Error::Overflow { quantity: "strides" });
         }
@@ -203,8 +205,11 @@ fn product(mut lengths: impl ExactSizeIterator<Item = Option<i64>>) -> Result<us
         is_empty |= length == Some(0);
         step.checked_mul(length?.max(1))
     });
-    let step = step.and_then(|step| isize::try_from(step).ok()).ok_or(Error::Overflow { quantity: "element count" })?;
-    Ok(if is_empty { 0 } else { step as usize })
+    match step.and_then(|step| isize::try_from(step).ok()) {
+        Some(step) => Ok(if is_empty { 0 } else { step as usize }),
+        // Made only here: to make an error beforehand and drop it unused takes a call.
+        None => Err(Error::Overflow { quantity: "element count" }),
+    }
 }
 
 /// The extent of a layout: `Some(None)` if it has no elements, `None` if it overflows.

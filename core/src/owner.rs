@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::any::TypeId;
 use core::ffi::c_void;
+use core::hint;
 use core::mem::{offset_of, size_of};
 use core::ptr::{self, NonNull};
 use core::slice;
@@ -30,12 +31,22 @@ pub struct Memory {
 }
 
 /// What is known of the owner of a tensor that was made here.
-#[derive(Clone, Copy)]
 pub(crate) struct Provenance {
     /// The type of the owner.
     pub(crate) type_id: fn() -> TypeId,
     /// See [`Memory::is_valid`].
     pub(crate) is_valid: bool,
+}
+
+impl Provenance {
+    /// That of an `O`: static, so that a block and a descriptor hold one address.
+    #[inline]
+    pub(crate) fn of<O: 'static>(is_valid: bool) -> &'static Self {
+        match is_valid {
+            true => const { &Self { type_id: TypeId::of::<O>, is_valid: true } },
+            false => const { &Self { type_id: TypeId::of::<O>, is_valid: false } },
+        }
+    }
 }
 
 /// A Rust value that owns a run of elements and can be [exported](crate::Tensor::new) with any row-major shape.
@@ -142,24 +153,55 @@ impl Header for DLManagedTensor {
 struct Block<H, O> {
     managed: H,
     ndim: usize,
-    provenance: Provenance,
+    provenance: &'static Provenance,
     owner: O,
 }
 
 /// The layout of a block, and where its integers begin.
+#[inline]
 fn block_layout<H, O>(ndim: usize) -> (Layout, usize) {
     let numbers = Layout::array::<i64>(2 * ndim).expect("the rank of an existing value");
     let (layout, offset) = Layout::new::<Block<H, O>>().extend(numbers).expect("the rank of an existing value");
     (layout.pad_to_align(), offset)
 }
 
-/// Moves `owner` into a managed tensor. `describe` fills in lengths and strides and gives the first element and the flags
-/// (those of `memory` do not count).
+/// Moves `owner` into a managed tensor. `describe` fills in lengths and strides, which are normalised, and gives the first
+/// element and the flags (those of `memory` do not count).
 ///
 /// # Safety
 /// As [`Tensor::from_owner`](crate::Tensor::from_owner).
 #[inline]
 pub(crate) unsafe fn place<H: Header, O: 'static>(
+    owner: O,
+    memory: Memory,
+    ndim: usize,
+    describe: impl FnOnce(&mut O, &mut [i64], &mut [i64]) -> (*mut u8, Flags),
+) -> NonNull<H> {
+    let describe = |owner: &mut O, shape: &mut [i64], strides: &mut [i64]| {
+        let (data, flags) = describe(owner, shape, strides);
+        (if normalise(shape, strides) { ptr::null_mut() } else { data }, flags)
+    };
+    // The usual ranks are known to the compiler, which then writes the numbers without loops and calls.
+    match ndim {
+        // SAFETY: the caller's promise.
+        1 => unsafe { place_described(owner, memory, 1, describe) },
+        // SAFETY: the caller's promise.
+        2 => unsafe { place_described(owner, memory, 2, describe) },
+        // SAFETY: the caller's promise.
+        3 => unsafe { place_described(owner, memory, 3, describe) },
+        // SAFETY: the caller's promise.
+        4 => unsafe { place_described(owner, memory, 4, describe) },
+        // SAFETY: the caller's promise.
+        _ => unsafe { place_described(owner, memory, ndim, describe) },
+    }
+}
+
+/// [`place`] where `describe` gives numbers that are normal, and NULL without elements.
+///
+/// # Safety
+/// As [`place`].
+#[inline(always)]
+unsafe fn place_described<H: Header, O: 'static>(
     owner: O,
     memory: Memory,
     ndim: usize,
@@ -180,10 +222,7 @@ pub(crate) unsafe fn place<H: Header, O: 'static>(
     // SAFETY: fresh memory for it.
     unsafe { place.write(owner) };
     // SAFETY: just written; `place` stays the only path to it.
-    let (mut data, flags) = describe(unsafe { &mut *place }, shape, strides);
-    if normalise(shape, strides) {
-        data = ptr::null_mut();
-    }
+    let (data, flags) = describe(unsafe { &mut *place }, shape, strides);
     let dl_tensor = DLTensor {
         data: data.cast(),
         device: memory.device.into(),
@@ -196,9 +235,9 @@ pub(crate) unsafe fn place<H: Header, O: 'static>(
     let managed = H::new(dl_tensor, allocation.cast(), flags, delete::<H, O>);
     // SAFETY: fresh memory for it.
     unsafe { allocation.wrapping_add(offset_of!(Block<H, O>, ndim)).cast::<usize>().write(ndim) };
-    let provenance = Provenance { type_id: TypeId::of::<O>, is_valid: memory.is_valid };
+    let provenance = Provenance::of::<O>(memory.is_valid);
     // SAFETY: fresh memory for it.
-    unsafe { allocation.wrapping_add(offset_of!(Block<H, O>, provenance)).cast::<Provenance>().write(provenance) };
+    unsafe { allocation.wrapping_add(offset_of!(Block<H, O>, provenance)).cast::<&Provenance>().write(provenance) };
     // SAFETY: fresh memory for it; it is the first field.
     unsafe { allocation.cast::<H>().write(managed) };
     // SAFETY: not NULL, as checked.
@@ -217,13 +256,13 @@ pub(crate) unsafe fn place_buffer<B: Buffer>(buffer: B, shape: &[usize]) -> NonN
     // SAFETY: `Buffer` promises initialised elements that stay in place, and that nobody else has access unless they are
     // read-only; the caller's promise for their number.
     unsafe {
-        place(buffer, memory, shape.len(), |buffer: &mut B, lengths, strides| {
+        place_described(buffer, memory, shape.len(), |buffer: &mut B, lengths, strides| {
             for (length, given) in lengths.iter_mut().zip(shape) {
                 *length = *given as i64;
             }
             layout::fill_row_major(lengths, strides);
             let (data, flags) = buffer.expose();
-            (data.cast(), flags)
+            (if buffer.len() == 0 { ptr::null_mut() } else { data.cast() }, flags)
         })
     }
 }
@@ -252,8 +291,12 @@ fn normalise(shape: &[i64], strides: &mut [i64]) -> bool {
 /// `managed` came from [`place`] with the same types, and is not used afterwards.
 unsafe extern "C" fn delete<H, O>(managed: *mut H) {
     if !managed.is_null() {
-        // SAFETY: the caller's promise.
-        drop(unsafe { take::<H, O>(managed) });
+        let owner = managed.cast::<u8>().wrapping_add(offset_of!(Block<H, O>, owner)).cast::<O>();
+        // In its place, and before the block: an atomic count waits for all that was written before.
+        // SAFETY: invariant (2); nobody uses it afterwards.
+        unsafe { owner.drop_in_place() };
+        // SAFETY: the caller's promise; the owner is gone.
+        unsafe { free::<H, O>(managed) };
     }
 }
 
@@ -262,14 +305,25 @@ unsafe extern "C" fn delete<H, O>(managed: *mut H) {
 /// # Safety
 /// As [`delete`], and `managed` is not NULL.
 pub(crate) unsafe fn take<H, O>(managed: *mut H) -> O {
-    let block = managed.cast::<Block<H, O>>();
-    // SAFETY: invariant (1).
-    let ndim = unsafe { (*block).ndim };
     // SAFETY: invariant (2).
     let owner = unsafe { managed.cast::<u8>().wrapping_add(offset_of!(Block<H, O>, owner)).cast::<O>().read() };
-    // SAFETY: invariant (1).
-    unsafe { dealloc(block.cast(), block_layout::<H, O>(ndim).0) };
+    // SAFETY: the caller's promise; the owner has moved out.
+    unsafe { free::<H, O>(managed) };
     owner
+}
+
+/// Frees a block without its owner.
+///
+/// # Safety
+/// As [`delete`]; `managed` is not NULL, and the owner has moved out or is dropped.
+#[inline]
+unsafe fn free<H, O>(managed: *mut H) {
+    // SAFETY: invariant (1).
+    let ndim = unsafe { (*managed.cast::<Block<H, O>>()).ndim };
+    // SAFETY: the promise to `place`, which has computed the same layout without overflow.
+    unsafe { hint::assert_unchecked(ndim <= i32::MAX as usize) };
+    // SAFETY: invariant (1).
+    unsafe { dealloc(managed.cast(), block_layout::<H, O>(ndim).0) };
 }
 
 /// What is known of the owner.
@@ -277,7 +331,7 @@ pub(crate) unsafe fn take<H, O>(managed: *mut H) -> O {
 /// # Safety
 /// `managed` came from [`place`], and is alive.
 #[inline]
-pub(crate) unsafe fn provenance<H>(managed: NonNull<H>) -> Provenance {
+pub(crate) unsafe fn provenance<H>(managed: NonNull<H>) -> &'static Provenance {
     // SAFETY: the caller's promise, and invariant (3).
     unsafe { managed.cast::<Block<H, ()>>().as_ref().provenance }
 }

@@ -169,7 +169,11 @@ fn from_vec<A, D: Dimension>(shape: D, vec: Vec<A>) -> Result<Array<A, D>, Error
     Array::from_shape_vec(shape, vec).map_err(|_| Error::LengthMismatch { expected, found })
 }
 
-fn with_rank<S: RawData, D: Dimension>(array: ArrayBase<S, IxDyn>) -> Result<ArrayBase<S, D>, Error> {
+/// The same array with its rank known in another way.
+#[inline(always)]
+pub(crate) fn with_rank<S: RawData, From: Dimension, To: Dimension>(
+    array: ArrayBase<S, From>,
+) -> Result<ArrayBase<S, To>, Error> {
     let found = array.ndim();
-    array.into_dimensionality().map_err(|_| Error::NdimMismatch { expected: D::NDIM.unwrap_or(found), found })
+    array.into_dimensionality().map_err(|_| Error::NdimMismatch { expected: To::NDIM.unwrap_or(found), found })
 }

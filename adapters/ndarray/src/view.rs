@@ -1,48 +1,73 @@
 //! DLPack → borrowed ndarray views, without an allocation for fixed ranks.
 
 use dlbridge_core::{Descriptor, Element, Error, TensorMut, TensorRef, View, ViewMut};
-use ndarray::{ArrayView, ArrayViewMut, Axis, Dimension, ShapeBuilder, StrideShape};
+use ndarray::{ArrayView, ArrayViewMut, Axis, Dimension, Ix1, Ix2, Ix3, Ix4, ShapeBuilder, StrideShape};
 
 use crate::NdArray;
+use crate::import::with_rank;
+
+/// Calls `$view` with the rank of `$tensor` as a fixed one where `D` is dynamic. A view of a fixed rank stays in registers;
+/// its numbers are written when it becomes dynamic, and not copied several times on the way.
+macro_rules! by_rank {
+    ($view:ident::<$A:ident, $D:ident>($tensor:ident)) => {
+        match ($D::NDIM, $tensor.descriptor().ndim()) {
+            (None, 1) => with_rank($view::<$A, Ix1>($tensor)?),
+            (None, 2) => with_rank($view::<$A, Ix2>($tensor)?),
+            (None, 3) => with_rank($view::<$A, Ix3>($tensor)?),
+            (None, 4) => with_rank($view::<$A, Ix4>($tensor)?),
+            _ => $view::<$A, $D>($tensor),
+        }
+    };
+}
 
 impl<'a, A: Element, D: Dimension> View<'a, NdArray> for ArrayView<'a, A, D> {
     // Always: of a fixed rank it is short, and to copy a `Result` that was just written takes longer than to make it.
     #[inline(always)]
     fn view(tensor: TensorRef<'a>) -> Result<Self, Error> {
-        check_ndim::<D>(&tensor)?;
-        let first = tensor.as_ptr::<A>()?;
-        let layout = Layout::<D>::of(&tensor);
-        let lowest = first.wrapping_offset(layout.lowest);
-        // SAFETY: the tensor's elements are readable and not written for 'a, its layout is checked not to overflow,
-        // and `first` is aligned and checked to hold `A`s. Strides are made non-negative by starting at the lowest
-        // address, and flipped back below.
-        let view = unsafe { ArrayView::from_shape_ptr(layout.shape, lowest) };
-        if layout.lowest < 0 {
-            let mut flipped = view; // Apart, so that the usual view needs no address and stays in registers.
-            flip(&tensor, |axis| flipped.invert_axis(axis));
-            return Ok(flipped);
-        }
-        Ok(view)
+        by_rank!(view::<A, D>(tensor))
     }
 }
 
 impl<'a, A: Element, D: Dimension> ViewMut<'a, NdArray> for ArrayViewMut<'a, A, D> {
     #[inline]
-    fn view_mut(mut tensor: TensorMut<'a>) -> Result<Self, Error> {
-        let descriptor = tensor.descriptor();
-        check_ndim::<D>(&descriptor)?;
-        let first = tensor.as_mut_ptr::<A>()?;
-        let layout = Layout::<D>::of(&descriptor);
-        let lowest = first.wrapping_offset(layout.lowest);
-        // SAFETY: as for `ArrayView`; a `TensorMut` is the only access for 'a, and its elements do not overlap.
-        let view = unsafe { ArrayViewMut::from_shape_ptr(layout.shape, lowest) };
-        if layout.lowest < 0 {
-            let mut flipped = view;
-            flip(&descriptor, |axis| flipped.invert_axis(axis));
-            return Ok(flipped);
-        }
-        Ok(view)
+    fn view_mut(tensor: TensorMut<'a>) -> Result<Self, Error> {
+        by_rank!(view_mut::<A, D>(tensor))
     }
+}
+
+#[inline(always)]
+fn view<A: Element, D: Dimension>(tensor: TensorRef<'_>) -> Result<ArrayView<'_, A, D>, Error> {
+    check_ndim::<D>(&tensor)?;
+    let first = tensor.as_ptr::<A>()?;
+    let layout = Layout::<D>::of(&tensor);
+    let lowest = first.wrapping_offset(layout.lowest);
+    // SAFETY: the tensor's elements are readable and not written for its lifetime, its layout is checked not to overflow,
+    // and `first` is aligned and checked to hold `A`s. Strides are made non-negative by starting at the lowest
+    // address, and flipped back below.
+    let view = unsafe { ArrayView::from_shape_ptr(layout.shape, lowest) };
+    if layout.lowest < 0 {
+        let mut flipped = view; // Apart, so that the usual view needs no address and stays in registers.
+        flip(&tensor, |axis| flipped.invert_axis(axis));
+        return Ok(flipped);
+    }
+    Ok(view)
+}
+
+#[inline(always)]
+fn view_mut<A: Element, D: Dimension>(mut tensor: TensorMut<'_>) -> Result<ArrayViewMut<'_, A, D>, Error> {
+    let descriptor = tensor.descriptor();
+    check_ndim::<D>(&descriptor)?;
+    let first = tensor.as_mut_ptr::<A>()?;
+    let layout = Layout::<D>::of(&descriptor);
+    let lowest = first.wrapping_offset(layout.lowest);
+    // SAFETY: as for `ArrayView`; a `TensorMut` is the only access for its lifetime, and its elements do not overlap.
+    let view = unsafe { ArrayViewMut::from_shape_ptr(layout.shape, lowest) };
+    if layout.lowest < 0 {
+        let mut flipped = view;
+        flip(&descriptor, |axis| flipped.invert_axis(axis));
+        return Ok(flipped);
+    }
+    Ok(view)
 }
 
 /// The rank is one that `D` can have.

@@ -242,7 +242,9 @@ bool dlbridge_describe(const at::Tensor* t, DlbridgeInfo* info, char** error) {
       info->strides = impl.strides().data();
       info->storage_bytes = storage.nbytes();
       if (is_sealed(storage)) flags |= kSealed;
-      if (c10::impl::cow::is_cow_data_ptr(storage.data_ptr())) flags |= kCopyOnWrite;
+      // A copy-on-write storage keeps its context apart from its data. To ask further is a call into the library.
+      const c10::DataPtr& data = storage.data_ptr();
+      if (data.get() != data.get_context() && c10::impl::cow::is_cow_data_ptr(data)) flags |= kCopyOnWrite;
       if (!needed_bytes(impl, &info->needed_bytes)) flags |= kOverflow;
       info->data = impl.numel() == 0 ? nullptr
                                      : static_cast<const char*>(storage.data()) +

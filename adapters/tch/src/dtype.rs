@@ -46,11 +46,15 @@ const fn row(scalar_type: i32, dtype: DataType, align: usize, kind: Option<Kind>
 }
 
 /// The DLPack type of a libtorch scalar type.
+#[inline]
 pub(crate) fn of_scalar_type(scalar_type: i32) -> Result<DataType, Error> {
     // The common ones are in their place.
     let is_it = |row: &&Row| row.scalar_type == scalar_type;
     let row = ROWS.get(scalar_type as usize).filter(is_it).or_else(|| ROWS.iter().find(is_it));
-    row.map(|row| row.dtype).ok_or(Error::Inexpressible { framework: NAME, what: "a tensor of this scalar type" })
+    match row {
+        Some(row) => Ok(row.dtype),
+        None => Err(Error::Inexpressible { framework: NAME, what: "a tensor of this scalar type" }),
+    }
 }
 
 /// libtorch's number for a DLPack type, and the alignment that it needs.

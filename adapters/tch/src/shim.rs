@@ -147,6 +147,7 @@ impl Dense<'_> {
     }
 
     /// The lengths, as they are at this moment.
+    #[inline]
     pub(crate) fn shape(&self) -> &[i64] {
         // SAFETY: (1).
         unsafe { numbers(self.info.shape, self.info.ndim) }
