@@ -7,5 +7,5 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-"$root/adapters/python/install.sh" release "$scratch"
+"$root/adapters/python/install.sh" wheel "$scratch"
 PYTHONPATH=$scratch/site${PYTHONPATH:+:$PYTHONPATH} "$DLBRIDGE_PYTHON" "$root/adapters/python/bench.py" "$@"

@@ -54,6 +54,34 @@ impl Aliased {
         unsafe { Tensor::from_legacy_raw(managed) }.map(Self)
     }
 
+    /// A tensor over memory that `owner` keeps alive, as [`Tensor::from_owner`] makes one, with every number checked.
+    ///
+    /// One allocation. `Copies: never`.
+    ///
+    /// # Safety
+    /// There are at most `i32::MAX` axes. Until `owner` is dropped, the memory that lengths and strides reach stays
+    /// allocated on `memory.device`. If `memory.is_valid`, every element is a valid value of its type.
+    ///
+    /// # Errors
+    /// As [`Descriptor::new`]; the owner is dropped.
+    #[inline]
+    pub unsafe fn from_owner<O: Send + 'static>(
+        owner: O,
+        memory: Memory,
+        ndim: usize,
+        describe: impl FnOnce(&mut O, &mut [i64], &mut [i64]) -> *mut u8,
+    ) -> Result<Self, Error> {
+        // SAFETY: the caller's promise; what it lacks is not used, by the invariant of this type, nor are the numbers
+        // before they are checked.
+        let managed = unsafe {
+            owner::place(owner, memory, ndim, |owner: &mut O, shape, strides| {
+                (describe(owner, shape, strides), memory.flags)
+            })
+        };
+        let tensor = Self(Tensor(Raw::Owned(managed)));
+        tensor.descriptor().check_numbers().map(|()| tensor)
+    }
+
     /// What this tensor is, without access to its elements.
     #[inline]
     pub fn descriptor(&self) -> Descriptor<'_> {
@@ -200,6 +228,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
+    use crate::{DataType, Device, Flags};
 
     #[test]
     fn one_memory_goes_to_many_consumers_of_both_abis() {
@@ -230,6 +259,29 @@ mod tests {
         let mut tensor = unsafe { alone.assume_exclusive() };
         tensor.as_mut_slice::<f32>().unwrap()[0] = 7.;
         assert_eq!(tensor.into_vec::<f32>().unwrap(), [7., 2., 3., 4.]);
+    }
+
+    #[test]
+    fn an_owner_is_dropped_with_its_tensor_and_with_numbers_that_are_wrong() {
+        let memory = Memory { dtype: DataType::UINT8, device: Device::CPU, flags: Flags::empty(), is_valid: true };
+        let owner = Arc::new([1u8, 2, 3, 4]);
+        let make = |lengths: [i64; 2], steps: [i64; 2]| {
+            let describe = |owner: &mut Arc<[u8; 4]>, shape: &mut [i64], strides: &mut [i64]| {
+                shape.copy_from_slice(&lengths);
+                strides.copy_from_slice(&steps);
+                owner.as_ptr().cast_mut()
+            };
+            // SAFETY: the `Arc` keeps the array; of wrong numbers nothing is used.
+            unsafe { Aliased::from_owner(Arc::clone(&owner), memory, 2, describe) }
+        };
+        let tensor = make([2, 2], [1, 2]).unwrap();
+        assert_eq!((tensor.descriptor().shape(), Arc::strong_count(&owner)), ([2, 2].as_slice(), 2));
+        // SAFETY: nobody writes.
+        assert_eq!(unsafe { tensor.to_contiguous() }.unwrap().as_slice::<u8>().unwrap(), [1, 3, 2, 4]);
+        drop(tensor);
+        assert_eq!(make([-1, 2], [1, 2]).unwrap_err(), Error::NegativeLength { axis: 0, length: -1 });
+        assert_eq!(make([2, 2], [i64::MAX, 2]).unwrap_err(), Error::Overflow { quantity: "strides" });
+        assert_eq!(Arc::strong_count(&owner), 1);
     }
 
     #[test]

@@ -42,11 +42,18 @@ impl<'a> Descriptor<'a> {
         if let Some(strides) = strides.filter(|strides| strides.len() != shape.len()) {
             return Err(Error::LengthMismatch { expected: shape.len(), found: strides.len() });
         }
-        let elements = layout::validate(shape, strides, dtype, flags.is_padded())?;
-        if data.is_null() && elements > 0 {
+        let this = Self { data: data.cast_mut(), dtype, device, flags, shape, strides, owner: None };
+        this.check_numbers().map(|()| this)
+    }
+
+    /// Establishes the invariants for strides that are as many as the lengths.
+    #[inline]
+    pub(crate) fn check_numbers(&self) -> Result<(), Error> {
+        let elements = layout::validate(self.shape, self.strides, self.dtype, self.flags.is_padded())?;
+        if self.data.is_null() && elements > 0 {
             return Err(Error::NullData { elements });
         }
-        Ok(Self { data: data.cast_mut(), dtype, device, flags, shape, strides, owner: None })
+        Ok(())
     }
 
     /// Reads and checks a raw tensor.

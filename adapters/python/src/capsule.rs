@@ -46,14 +46,6 @@ pub(crate) fn take(object: &Bound<'_, PyAny>) -> PyResult<Aliased> {
     }))
 }
 
-/// As [`take`], of a legacy capsule; `None`, and the capsule stays as it is, if it is another.
-#[inline]
-pub(crate) fn take_legacy(object: &Bound<'_, PyAny>) -> Option<Result<Aliased, dlbridge_core::Error>> {
-    let managed = rename(object, LEGACY, LEGACY_USED)?;
-    // SAFETY: by the capsule's name it holds a managed tensor, which is ours since it was renamed.
-    Some(unsafe { Aliased::from_legacy_raw(managed) })
-}
-
 /// Whether an object is a capsule of the legacy ABI, not consumed yet.
 #[inline]
 pub(crate) fn is_legacy(object: &Bound<'_, PyAny>) -> bool {

@@ -6,7 +6,7 @@ use std::ptr::{self, NonNull};
 use std::sync::{Arc, OnceLock};
 
 use dlbridge_core::sys::{DLManagedTensor, DLManagedTensorVersioned};
-use dlbridge_core::{Aliased, DataType, Error, Tensor};
+use dlbridge_core::{Aliased, DataType, Error};
 use pyo3::{Python, ffi};
 
 /// A tensor, and how it is let go.
@@ -41,7 +41,7 @@ pub(crate) struct Handle {
 }
 
 impl Handle {
-    /// A tensor of a Python producer.
+    /// A tensor whose deleter is a Python producer's.
     #[inline]
     pub(crate) fn foreign(tensor: Aliased) -> Self {
         Self::new(tensor, true)
@@ -136,9 +136,11 @@ impl Clone for Handle {
     }
 }
 
-impl From<Tensor> for Handle {
-    fn from(tensor: Tensor) -> Self {
-        Self::new(tensor.into(), false)
+/// A tensor that may be let go on any thread, attached to the interpreter or not.
+impl From<Aliased> for Handle {
+    #[inline]
+    fn from(tensor: Aliased) -> Self {
+        Self::new(tensor, false)
     }
 }
 
@@ -163,11 +165,18 @@ impl Drop for Handle {
 
 /// Calls a Python producer's deleter, or leaks the tensor if there is no interpreter any more.
 fn release(tensor: Aliased) {
-    let tensor = ManuallyDrop::new(tensor);
+    let mut tensor = ManuallyDrop::new(tensor);
+    // SAFETY: (1): dropped here, once, or never.
+    attached(|| unsafe { ManuallyDrop::drop(&mut tensor) });
+}
+
+/// Lets go of something of Python's, attached to the interpreter and with a pending exception put aside; not if there is
+/// no interpreter any more.
+#[inline]
+pub(crate) fn attached(let_go: impl FnOnce()) {
     let _: Option<()> = Python::try_attach(|py| {
-        let pending = Pending::set_aside(py);
-        drop(ManuallyDrop::into_inner(tensor));
-        drop(pending);
+        let _pending = Pending::set_aside(py);
+        let_go();
     });
 }
 

@@ -10,6 +10,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 
+use crate::array;
 use crate::capsule;
 use crate::exchange_api;
 use crate::tensor::PyTensor;
@@ -28,7 +29,7 @@ const MAX_VERSION: (u32, u32) = (dlbridge_core::sys::DLPACK_MAJOR_VERSION, dlbri
 /// for a consumed capsule; whatever the producer raises.
 pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPolicy) -> PyResult<PyTensor> {
     if device.is_none() && copy == CopyPolicy::IfNeeded {
-        if let Some(tensor) = quick(object) {
+        if let Some(tensor) = array::take(object) {
             return Ok(tensor);
         }
         return match exchange_api::import(object) {
@@ -159,38 +160,6 @@ impl Call {
         // SAFETY: a new reference, or NULL with an exception.
         unsafe { Bound::from_owned_ptr_or_err(object.py(), result) }
     }
-
-    /// Without the keyword.
-    #[inline]
-    fn bare<'py>(&self, object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
-        let arguments = [ptr::null_mut(), object.as_ptr()];
-        // SAFETY: as above.
-        let result = unsafe {
-            PyObject_VectorcallMethod(
-                self.name.as_ptr(),
-                arguments[1..].as_ptr(),
-                1 | ARGUMENTS_OFFSET,
-                ptr::null_mut(),
-            )
-        };
-        // SAFETY: a new reference, or NULL.
-        let result = unsafe { Bound::from_owned_ptr_or_opt(object.py(), result) };
-        if result.is_none() {
-            // SAFETY: attached.
-            unsafe { ffi::PyErr_Clear() };
-        }
-        result
-    }
-}
-
-/// A writable array of numpy: its legacy capsule is the quicker one, and says as much. `None` for all else.
-#[inline]
-fn quick(object: &Bound<'_, PyAny>) -> Option<PyTensor> {
-    if !exchange_api::is_numpy(object) {
-        return None;
-    }
-    let capsule = Call::get(object.py()).ok()?.bare(object)?;
-    capsule::take_legacy(&capsule)?.map(PyTensor::foreign).ok()
 }
 
 const ARGUMENTS_OFFSET: usize = 1 << (usize::BITS - 1);

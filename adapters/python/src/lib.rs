@@ -34,6 +34,7 @@
 //! producer runs with this thread attached to the interpreter and with a pending exception put aside; once the
 //! interpreter is gone, that memory is leaked.
 
+mod array;
 mod buffer;
 mod capsule;
 mod device;

@@ -101,7 +101,7 @@ impl PyTensor {
 /// A tensor for Python, which owns it from now on.
 impl From<Tensor> for PyTensor {
     fn from(tensor: Tensor) -> Self {
-        Self { handle: tensor.into() }
+        Self { handle: Aliased::from(tensor).into() }
     }
 }
 
