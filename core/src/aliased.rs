@@ -12,7 +12,7 @@ use crate::abi::is_plain;
 use crate::owner::{self, Header, Memory};
 use crate::sys::{DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use crate::tensor::Raw;
-use crate::{Descriptor, Error, Tensor};
+use crate::{DataType, Descriptor, Error, Tensor};
 
 /// An owned DLPack tensor whose memory others may read and write while it lives.
 ///
@@ -60,7 +60,7 @@ impl Aliased {
     ///
     /// # Safety
     /// There are at most `i32::MAX` axes. Until `owner` is dropped, the memory that lengths and strides reach stays
-    /// allocated on `memory.device`. If `memory.is_valid`, every element is a valid value of its type.
+    /// allocated on `memory.device`. (`memory.is_valid` does not count: others may write anything.)
     ///
     /// # Errors
     /// As [`Descriptor::new`]; the owner is dropped.
@@ -78,7 +78,7 @@ impl Aliased {
                 (describe(owner, shape, strides), memory.flags)
             })
         };
-        let tensor = Self(Tensor(Raw::Owned(managed)));
+        let tensor = Self(Tensor(Raw::Versioned(managed)));
         tensor.descriptor().check_numbers().map(|()| tensor)
     }
 
@@ -189,6 +189,10 @@ impl Aliased {
 /// A tensor that is given away: from now on others may use its memory, within its flags.
 impl From<Tensor> for Aliased {
     fn from(tensor: Tensor) -> Self {
+        if tensor.dtype() == DataType::BOOL {
+            // Others may store any byte: that its owner has had booleans must not vouch for what is there now.
+            return Self(Tensor(Raw::Versioned(tensor.into_raw())));
+        }
         Self(tensor)
     }
 }
@@ -228,7 +232,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::{DataType, Device, Flags};
+    use crate::{Device, Flags};
 
     #[test]
     fn one_memory_goes_to_many_consumers_of_both_abis() {
@@ -282,6 +286,25 @@ mod tests {
         assert_eq!(make([-1, 2], [1, 2]).unwrap_err(), Error::NegativeLength { axis: 0, length: -1 });
         assert_eq!(make([2, 2], [i64::MAX, 2]).unwrap_err(), Error::Overflow { quantity: "strides" });
         assert_eq!(Arc::strong_count(&owner), 1);
+    }
+
+    #[test]
+    fn what_others_have_written_into_booleans_is_looked_at() {
+        let write = || {
+            let shared = Aliased::from(Tensor::new(vec![true, false], &[2]).unwrap());
+            // SAFETY: the element is there, and any byte may be written to what is aliased.
+            unsafe { shared.as_raw().data.cast::<u8>().wrapping_add(1).write(2) };
+            shared
+        };
+        let invalid = Error::InvalidBool { index: 1, value: 2 };
+        // SAFETY: nobody else has it.
+        assert_eq!(unsafe { write().to_contiguous() }.unwrap_err(), invalid);
+        // SAFETY: as above.
+        assert_eq!(unsafe { write().assume_unwritten() }.as_slice::<bool>(), Err(invalid.clone()));
+        // SAFETY: as above.
+        let tensor = unsafe { write().assume_exclusive() };
+        assert_eq!(tensor.as_slice::<bool>(), Err(invalid));
+        assert!(tensor.into_vec::<bool>().is_err());
     }
 
     #[test]

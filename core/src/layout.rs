@@ -126,12 +126,13 @@ impl Extent {
 /// [`Error::NegativeLength`] and [`Error::Overflow`].
 #[inline]
 pub fn validate(shape: &[i64], strides: Option<&[i64]>, dtype: DataType, padded: bool) -> Result<usize, Error> {
-    match (strides, dtype.itemsize()) {
-        (Some(strides), Some(itemsize)) if shape.len() < 64 => match validate_quickly(shape, strides, itemsize) {
-            Some(elements) => Ok(elements),
-            None => explain(shape, Some(strides), dtype, padded),
-        },
-        _ => explain(shape, strides, dtype, padded),
+    let quick = strides.filter(|strides| strides.len() == shape.len() && shape.len() < 64);
+    // Padded, a lane smaller than a byte takes a byte, whatever the bits of the element are.
+    let itemsize = dtype.itemsize().filter(|_| !(padded && dtype.is_sub_byte()));
+    let elements = quick.zip(itemsize).and_then(|(strides, itemsize)| validate_quickly(shape, strides, itemsize));
+    match elements {
+        Some(elements) => Ok(elements),
+        None => explain(shape, strides, dtype, padded),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use dlbridge::ndarray::ndarray::ArrayViewD;
-use dlbridge::{CopyPolicy, Lend, Route, Tensor};
+use dlbridge::{CopyPolicy, DataType, DataTypeCode, Lend, Route, Tensor, layout};
 use interop_tests::peer::PEERS;
 use interop_tests::raw::{ABIS, Abi, Producer};
 use proptest::prelude::*;
@@ -68,6 +68,15 @@ fn layouts() -> impl Strategy<Value = Layout> {
     )
 }
 
+/// Mostly small numbers, and large ones of all magnitudes.
+fn large() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        4 => -1i64..6,
+        2 => (0u32..63, -1i64..2).prop_map(|(exponent, more)| (1i64 << exponent).wrapping_add(more)),
+        1 => any::<i64>(),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -92,6 +101,39 @@ proptest! {
         let extent = tensor.descriptor().extent().map(|extent| (extent.lowest, extent.highest));
         let (before, after) = layout.reach();
         prop_assert_eq!(extent, (!elements.is_empty()).then_some((-before, after)));
+    }
+
+    /// Numbers of any size are taken if nothing overflows, and refused otherwise.
+    #[test]
+    fn numbers_are_checked_as_in_wider_integers(
+        axes in prop::collection::vec((large(), large()), 0..5),
+        is_strided: bool,
+        dtype in prop_oneof![prop::sample::select(DataType::ALL), (1u8..130, 0u16..9).prop_map(|(bits, lanes)| {
+            DataType::new(DataTypeCode::FLOAT, bits, lanes)
+        })],
+        is_padded: bool,
+    ) {
+        let (shape, strides): (Vec<i64>, Vec<i64>) = axes.into_iter().unzip();
+        let fits = |count: i128| {
+            let lane = if is_padded { dtype.bits().max(8) } else { dtype.bits() };
+            let bits = count.saturating_mul(i128::from(lane) * i128::from(dtype.lanes()));
+            count <= isize::MAX as i128 && (bits + 7) / 8 <= isize::MAX as i128
+        };
+        let elements = shape.iter().fold(1i128, |count, length| count.saturating_mul(i128::from(*length).max(1)));
+        let reach = |length: &i64, stride: &i64| (i128::from(*length) - 1) * i128::from(*stride).abs();
+        let is_empty = shape.contains(&0);
+        let span = match is_strided && !is_empty {
+            true => shape.iter().zip(&strides).fold(1i128, |span, (length, stride)| span.saturating_add(reach(length, stride))),
+            false => 0,
+        };
+        let is_valid = shape.iter().all(|length| *length >= 0) && fits(elements) && fits(span);
+        let found = layout::validate(&shape, is_strided.then_some(&strides[..]), dtype, is_padded);
+        // An empty tensor of a huge shape may be refused or not, as long as what is kept of it fits.
+        if !is_empty {
+            prop_assert_eq!(found.is_ok(), is_valid, "{:?}", found);
+        } else if let Ok(found) = found {
+            prop_assert_eq!(found, 0);
+        }
     }
 
     /// A tensor is lent for writing only if no two elements share memory.

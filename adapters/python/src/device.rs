@@ -29,6 +29,10 @@ impl<'py> FromPyObject<'_, 'py> for PyDevice {
 
 /// As the Python function `device`.
 pub(crate) fn device_of(object: &Bound<'_, PyAny>) -> PyResult<Device> {
+    follow(object, interop::DEEPEST)
+}
+
+fn follow(object: &Bound<'_, PyAny>, depth: u8) -> PyResult<Device> {
     if let Ok(device) = object.cast::<PyDevice>() {
         return Ok(device.get().0);
     }
@@ -46,7 +50,7 @@ pub(crate) fn device_of(object: &Bound<'_, PyAny>) -> PyResult<Device> {
         return Ok(device);
     }
     match object.getattr_opt(intern!(py, "device"))? {
-        Some(device) if !device.is(object) && !device.is_callable() => device_of(&device),
+        Some(device) if depth > 0 && !device.is(object) && !device.is_callable() => follow(&device, depth - 1),
         _ => Err(PyTypeError::new_err(format!("expected a device, found {}", object.repr()?))),
     }
 }

@@ -29,6 +29,10 @@ impl<'py> FromPyObject<'_, 'py> for PyDType {
 
 /// As the Python function `dtype`.
 pub(crate) fn dtype_of(object: &Bound<'_, PyAny>) -> PyResult<DataType> {
+    follow(object, interop::DEEPEST)
+}
+
+fn follow(object: &Bound<'_, PyAny>, depth: u8) -> PyResult<DataType> {
     if let Ok(dtype) = object.cast::<PyDType>() {
         return Ok(dtype.get().0);
     }
@@ -51,7 +55,9 @@ pub(crate) fn dtype_of(object: &Bound<'_, PyAny>) -> PyResult<DataType> {
     }
     // Arrays, and jax's scalar types.
     match object.getattr_opt(interop::dtype_attribute(object)?)? {
-        Some(dtype) if !dtype.is(object) && (!is_type || interop::dtype_name(&dtype)?.is_some()) => dtype_of(&dtype),
+        Some(dtype) if depth > 0 && !dtype.is(object) && (!is_type || interop::dtype_name(&dtype)?.is_some()) => {
+            follow(&dtype, depth - 1)
+        }
         _ => Err(PyTypeError::new_err(format!("expected a dtype, found {}", object.repr()?))),
     }
 }

@@ -15,6 +15,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::error::into_py_err;
+use crate::handle;
+use crate::import::is_ordinary;
 use crate::tensor::PyTensor;
 
 const NAME: &CStr = c"dlpack_exchange_api";
@@ -23,7 +25,7 @@ const NAME: &CStr = c"dlpack_exchange_api";
 /// the same: the functions of the API do not synchronise with GPUs, and know nothing of torch's conjugate views.
 #[inline]
 pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<PyTensor>> {
-    let Some(table) = table_of(object) else { return Ok(None) };
+    let Some(table) = table_of(object)? else { return Ok(None) };
     // SAFETY: the table lives as long as the process.
     let Some(take) = unsafe { table.as_ref() }.managed_tensor_from_py_object_no_sync else { return Ok(None) };
     let mut managed = ptr::null_mut();
@@ -56,23 +58,22 @@ pub(crate) fn is_numpy(object: &Bound<'_, PyAny>) -> bool {
 
 /// The exchange API of an object's type.
 #[inline]
-fn table_of(object: &Bound<'_, PyAny>) -> Option<NonNull<DLPackExchangeAPI>> {
+fn table_of(object: &Bound<'_, PyAny>) -> PyResult<Option<NonNull<DLPackExchangeAPI>>> {
     let kind = object.get_type_ptr();
     if WITHOUT.load(Ordering::Relaxed) == kind {
-        return None;
+        return Ok(None);
     }
     let py = object.py();
-    if let Some(table) =
-        attribute(object, intern!(py, "__dlpack_c_exchange_api__")).and_then(|found| of_capsule(&found))
-    {
-        return Some(table);
+    let found = attribute(object, intern!(py, "__dlpack_c_exchange_api__"))?;
+    if let Some(table) = found.and_then(|found| of_capsule(&found)) {
+        return Ok(Some(table));
     }
     // DLPack 1.2 had the address as an integer.
-    let address = attribute(object, intern!(py, "__c_dlpack_exchange_api__"))
+    let address = attribute(object, intern!(py, "__c_dlpack_exchange_api__"))?
         .and_then(|found| found.extract::<usize>().ok())
         .and_then(|address| NonNull::new(ptr::with_exposed_provenance_mut(address)));
     if let Some(table) = address.and_then(current) {
-        return Some(table);
+        return Ok(Some(table));
     }
     // SAFETY: the type of a live object.
     if unsafe { ffi::PyType_GetFlags(kind) } & ffi::Py_TPFLAGS_HEAPTYPE == 0 {
@@ -81,22 +82,27 @@ fn table_of(object: &Bound<'_, PyAny>) -> Option<NonNull<DLPackExchangeAPI>> {
             NUMPY.store(kind, Ordering::Relaxed);
         }
     }
-    None
+    Ok(None)
 }
 
 /// An attribute of the object's type, not of the object.
 #[inline]
-fn attribute<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, pyo3::types::PyString>) -> Option<Bound<'py, PyAny>> {
+fn attribute<'py>(
+    object: &Bound<'py, PyAny>,
+    name: &Bound<'py, pyo3::types::PyString>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
     let mut found = ptr::null_mut();
     // SAFETY: attached; the type of a live object, and a place for the result.
     unsafe { ffi::compat::PyObject_GetOptionalAttr(object.get_type_ptr().cast(), name.as_ptr(), &mut found) };
     if found.is_null() {
         // Whatever a metaclass raised, `__dlpack__` may still do.
-        PyErr::take(object.py());
-        return None;
+        return match PyErr::take(object.py()) {
+            Some(error) if !is_ordinary(object.py(), &error) => Err(error),
+            _ => Ok(None),
+        };
     }
     // SAFETY: a new reference.
-    Some(unsafe { Bound::from_owned_ptr(object.py(), found) })
+    Ok(Some(unsafe { Bound::from_owned_ptr(object.py(), found) }))
 }
 
 #[inline]
@@ -220,7 +226,8 @@ unsafe extern "C" fn to_py_object(managed: *mut DLManagedTensorVersioned, out: *
             // SAFETY: the API hands over a managed tensor.
             unsafe { Aliased::from_raw(managed) }.map_err(into_py_err)
         });
-    match tensor.and_then(|tensor| Bound::new(py, PyTensor::foreign(tensor))) {
+    let watched = handle::watch_exit(py);
+    match watched.and(tensor).and_then(|tensor| Bound::new(py, PyTensor::foreign(tensor))) {
         Ok(object) => {
             // SAFETY: the API asks for a place for the result.
             unsafe { out.write(object.into_ptr().cast()) };
@@ -237,6 +244,9 @@ unsafe extern "C" fn borrow(object: *mut c_void, out: *mut DLTensor) -> c_int {
     // SAFETY: the API asks for a live object.
     let object = unsafe { Borrowed::from_ptr(py, object.cast()) };
     let Ok(tensor) = object.cast::<PyTensor>() else { return not_ours() };
+    if tensor.get().descriptor().flags().is_read_only() {
+        return fail(PyBufferError::new_err("the tensor is read-only, which a borrowed DLTensor cannot say"));
+    }
     // SAFETY: the API asks for a place for the result.
     unsafe { out.write(*tensor.get().handle.as_raw()) };
     0

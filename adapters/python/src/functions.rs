@@ -10,7 +10,8 @@ use crate::import;
 
 /// A tensor from any object with `__dlpack__`, from any of its capsules, or from one whose type has the C exchange API.
 ///
-/// `device` and `copy` are as in the array API: `copy=False` is a `BufferError` where only a copy would do. An object with
+/// `Copies:` as `copy` says, which is as in the array API, as `device` is: `copy=False` is a `BufferError` where only a
+/// copy would do; without it, only if the producer has to. An object with
 /// `__dlpack_data_type__` becomes a `DType`, one with `__dlpack_device__` alone a `Device`.
 ///
 /// # Errors

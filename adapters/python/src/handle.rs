@@ -4,9 +4,13 @@ use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
 use std::sync::{Arc, OnceLock};
+use std::thread::{self, ThreadId};
 
 use dlbridge_core::sys::{DLManagedTensor, DLManagedTensorVersioned};
 use dlbridge_core::{Aliased, DataType, Error};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyCFunction;
 use pyo3::{Python, ffi};
 
 /// A tensor, and how it is let go.
@@ -170,10 +174,30 @@ fn release(tensor: Aliased) {
     attached(|| unsafe { ManuallyDrop::drop(&mut tensor) });
 }
 
+/// The thread that ends the interpreter, once one does.
+static ENDS: OnceLock<ThreadId> = OnceLock::new();
+
+/// Has Python say when it begins to end, before the first tensor of a producer's arrives. A thread that attaches itself
+/// from then on would never return.
+#[inline]
+pub(crate) fn watch_exit(py: Python<'_>) -> PyResult<()> {
+    static IS_WATCHED: PyOnceLock<()> = PyOnceLock::new();
+    IS_WATCHED.get_or_try_init(py, || {
+        let ends = PyCFunction::new_closure(py, None, None, |_, _| {
+            let _ = ENDS.set(thread::current().id());
+        })?;
+        py.import("atexit")?.call_method1("register", (ends,)).map(drop)
+    })?;
+    Ok(())
+}
+
 /// Lets go of something of Python's, attached to the interpreter and with a pending exception put aside; not if there is
-/// no interpreter any more.
+/// no interpreter any more, nor, on any thread but the one that ends it, while it ends.
 #[inline]
 pub(crate) fn attached(let_go: impl FnOnce()) {
+    if ENDS.get().is_some_and(|thread| *thread != thread::current().id()) {
+        return;
+    }
     let _: Option<()> = Python::try_attach(|py| {
         let _pending = Pending::set_aside(py);
         let_go();

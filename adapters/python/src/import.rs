@@ -3,23 +3,24 @@
 use std::ptr;
 
 use dlbridge_core::{CopyPolicy, Device};
-use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyException, PyMemoryError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 
-use crate::array;
 use crate::capsule;
 use crate::exchange_api;
+use crate::handle;
+use crate::numpy;
 use crate::tensor::PyTensor;
 
 /// The newest version that is read.
 const MAX_VERSION: (u32, u32) = (dlbridge_core::sys::DLPACK_MAJOR_VERSION, dlbridge_core::sys::DLPACK_MINOR_VERSION);
 
 /// Takes a tensor from any object that speaks DLPack: one whose type has the C exchange API, one with `__dlpack__` of any
-/// age, or a capsule.
+/// age, or a capsule; an array of numpy's own by its C struct.
 ///
 /// Copies: as `copy` says; with [`CopyPolicy::IfNeeded`] only if the producer has to, or to bring pinned memory to the
 /// CPU. GPU memory arrives ready on its legacy default stream.
@@ -28,13 +29,15 @@ const MAX_VERSION: (u32, u32) = (dlbridge_core::sys::DLPACK_MAJOR_VERSION, dlbri
 /// `BufferError` for what the producer or this crate cannot exchange; `TypeError` if `object` is no tensor; `ValueError`
 /// for a consumed capsule; whatever the producer raises.
 pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPolicy) -> PyResult<PyTensor> {
+    handle::watch_exit(object.py())?;
     if device.is_none() && copy == CopyPolicy::IfNeeded {
-        if let Some(tensor) = array::take(object) {
+        if let Some(tensor) = numpy::take(object) {
             return Ok(tensor);
         }
         return match exchange_api::import(object) {
             Ok(Some(tensor)) => Ok(tensor),
             Ok(None) => plain(object),
+            Err(error) if !is_ordinary(object.py(), &error) => Err(error),
             // `__dlpack__` may know more, if only why it cannot be.
             Err(error) if !object.hasattr(intern!(object.py(), "__dlpack__"))? => Err(error),
             Err(_) => plain(object),
@@ -51,6 +54,11 @@ pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: Copy
     // A producer that knows the keyword has copied already.
     let left = if is_told && copy == CopyPolicy::Always { CopyPolicy::IfNeeded } else { copy };
     Ok(tensor.delivered(device, left)?.unwrap_or(tensor))
+}
+
+/// Whether an error may be made up for by another way: not an interrupt, nor a lack of memory.
+pub(crate) fn is_ordinary(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyException>(py) && !error.is_instance_of::<PyMemoryError>(py)
 }
 
 /// What the keyword `copy` of the array API means.
@@ -72,15 +80,15 @@ fn plain(object: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
         Err(error) => retry(object, error)?,
         Ok(capsule) => capsule,
     };
-    take(object, &capsule)
+    take(object, &capsule, false)
 }
 
 /// The tensor in a capsule that a producer has given. jax has immutable arrays, and only the legacy capsule, which cannot
-/// say so.
-fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+/// say so; a copy is the consumer's own.
+fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>, is_copy: bool) -> PyResult<PyTensor> {
     let is_legacy = capsule::is_legacy(capsule);
     let tensor = capsule::take(capsule)?;
-    if is_legacy && object.get_type().module()?.to_str()?.starts_with("jax") {
+    if is_legacy && !is_copy && object.get_type().module()?.to_str()?.starts_with("jax") {
         return Ok(PyTensor::foreign(tensor.into_read_only()));
     }
     Ok(PyTensor::foreign(tensor))
@@ -105,7 +113,7 @@ fn with_wishes(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPoli
         Ok(capsule) => (capsule, true),
         Err(error) => (retry(object, error)?, false),
     };
-    Ok((take(object, &capsule)?, is_told))
+    Ok((take(object, &capsule, is_told && copy == CopyPolicy::Always)?, is_told))
 }
 
 /// `__dlpack__()` without keywords, if that can be what the producer did not like.
@@ -147,12 +155,12 @@ impl Call {
 
     #[inline]
     fn method<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let arguments = [ptr::null_mut(), object.as_ptr(), self.version.as_ptr()];
+        let mut arguments = [ptr::null_mut(), object.as_ptr(), self.version.as_ptr()];
         // SAFETY: attached; one positional argument, one keyword, and a slot in front that the callee may use.
         let result = unsafe {
             PyObject_VectorcallMethod(
                 self.name.as_ptr(),
-                arguments[1..].as_ptr(),
+                arguments.as_mut_ptr().wrapping_add(1),
                 1 | ARGUMENTS_OFFSET,
                 self.keywords.as_ptr(),
             )

@@ -9,6 +9,10 @@ use crate::device::PyDevice;
 use crate::dtype::PyDType;
 use crate::tensor::PyTensor;
 
+/// How often an object is asked for the dtype or the device of its dtype or device: arrays have those of their library, which
+/// may wrap another's.
+pub(crate) const DEEPEST: u8 = 3;
+
 /// Names that differ from DLPack's: torch's packed pairs, and pyarrow's floats.
 const ALIASES: [(&str, &str, DataType); 4] = [
     ("torch", "float4_e2m1fn_x2", DataType::FLOAT4_E2M1FN.with_lanes(2)),

@@ -3,7 +3,7 @@
 //!
 //! | type | from Python | to Python |
 //! |---|---|---|
-//! | [`PyTensor`] | any object with `__dlpack__`, by the C exchange API where its type has it; capsules | `dlbridge.Tensor` |
+//! | [`PyTensor`] | any object with `__dlpack__`, by the C exchange API where its type has it; numpy's arrays by their C struct; capsules | `dlbridge.Tensor` |
 //! | [`PyDType`] | any object with `__dlpack_data_type__`; dtypes of numpy, torch, jax, …; strings | `dlbridge.DType` |
 //! | [`PyDevice`] | any object with `__dlpack_device__`; devices of torch, jax, …; strings | `dlbridge.Device` |
 //!
@@ -30,11 +30,12 @@
 //! protocol cannot say it, the export is a `BufferError`. numpy, jax and pyarrow obey it; torch and tvm-ffi do not.
 //!
 //! # Threads
-//! Memory of Rust is freed on whatever thread lets go of it last, without the interpreter. The deleter of a Python
-//! producer runs with this thread attached to the interpreter and with a pending exception put aside; once the
-//! interpreter is gone, that memory is leaked.
+//! Memory that Rust has given to Python is freed on whatever thread lets go of it last, without the interpreter. What
+//! came from a producer is let go of with this thread attached to the interpreter and with a pending exception put aside.
+//! Once the interpreter is gone, that memory is leaked; while it ends, by all threads but the one that ends it.
+//!
+//! The module asks for Python's global lock, which capsules and arrays are handed over under.
 
-mod array;
 mod buffer;
 mod capsule;
 mod device;
@@ -45,6 +46,7 @@ pub mod functions;
 mod handle;
 mod import;
 mod interop;
+mod numpy;
 mod stream;
 mod tensor;
 
@@ -58,7 +60,7 @@ pub use tensor::PyTensor;
 
 /// Tensors of any array library without a copy, over DLPack; dtypes and devices likewise.
 #[cfg(feature = "extension-module")]
-#[pyo3::pymodule]
+#[pyo3::pymodule(gil_used = true)]
 mod dlbridge {
     #[pymodule_export]
     use super::functions::{device, dtype, from_dlpack};

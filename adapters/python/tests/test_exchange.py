@@ -142,6 +142,15 @@ def test_what_dlpack_lacks_is_a_buffer_error(x):
         dlbridge.dtype(x)
 
 
+def test_what_names_itself_without_end_is_a_type_error():
+    class Endless:
+        dtype = device = property(lambda self: Endless())
+
+    for ask in (dlbridge.dtype, dlbridge.device):
+        with pytest.raises(TypeError):
+            ask(Endless())
+
+
 def test_dtypes_behave_as_values():
     one = dlbridge.dtype("float32x4")
     assert (one.code, one.bits, one.lanes, one.itemsize, one.name) == (2, 32, 4, 16, "float32x4")

@@ -91,6 +91,14 @@ def test_a_borrowed_tensor_is_plain(table):
     assert list(borrowed.shape[:2]) == [2, 3] and list(borrowed.strides[:2]) == [3, 1]
 
 
+def test_read_only_memory_is_not_borrowed(table):
+    array = np.ones(3)
+    array.flags.writeable = False
+    borrowed = DLTensor()
+    with pytest.raises(BufferError, match="read-only"):
+        table.borrow(dlbridge.from_dlpack(array), ctypes.byref(borrowed))
+
+
 def test_the_allocator_makes_zeros_like_the_prototype(table):
     shape = (ctypes.c_int64 * 2)(3, 5)
     prototype = DLTensor(None, DLDevice(1, 0), 2, DLDataType(4, 16, 1), shape, None, 0)

@@ -217,6 +217,14 @@ def test_booleans_are_checked_before_they_are_copied():
         dlbridge.from_dlpack(producer).copy()
 
 
+def test_booleans_of_rust_are_checked_once_python_may_have_written_them():
+    tensor = dlbridge.from_dlpack(np.array([True, False])).copy()
+    assert tensor.copy().numpy().tolist() == [True, False]
+    np.from_dlpack(tensor).view(np.uint8)[0] = 2
+    with pytest.raises(BufferError, match="boolean"):
+        tensor.copy()
+
+
 def test_repr_says_what_it_is():
     assert repr(tensor_of(ramp(2, 3))) == "dlbridge.Tensor(float32[2, 3], cpu)"
     assert repr(tensor_of(ramp(2, 3).T)) == "dlbridge.Tensor(float32[3, 2], strides [1, 3], cpu)"

@@ -1,8 +1,8 @@
 // What the Rust side needs of libtorch and tch does not offer: metadata without side effects, a handle to a storage,
 // and tensors over foreign memory.
 //
-// Every function catches all exceptions and hands their text over in `*error` (freed by `dlbridge_free`); it then
-// returns false. Nothing is validated here: the Rust side has checked every number, because libtorch's own checks
+// Functions with an `error` catch all exceptions and hand their text over in `*error` (freed by `dlbridge_free`); they
+// then return false. The others ask for nothing that throws. Nothing is validated here: the Rust side has checked every number, because libtorch's own checks
 // throw inside `noexcept` functions, which aborts the process.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>

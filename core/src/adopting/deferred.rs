@@ -95,7 +95,7 @@ pub fn release_deferred() -> usize {
     count
 }
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, dlbridge_loom))]
 mod tests {
     use loom::sync::Arc;
     use loom::thread;

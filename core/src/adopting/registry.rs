@@ -60,10 +60,10 @@ impl Adopted {
 }
 
 impl Registry {
-    const FILTER: usize = if cfg!(loom) { 1 } else { 8192 };
-    const BUCKETS: usize = if cfg!(loom) { 1 } else { 256 };
+    const FILTER: usize = if cfg!(dlbridge_loom) { 1 } else { 8192 };
+    const BUCKETS: usize = if cfg!(dlbridge_loom) { 1 } else { 256 };
 
-    #[cfg(not(loom))]
+    #[cfg(not(dlbridge_loom))]
     const fn new() -> Self {
         Self {
             live: AtomicUsize::new(0),
@@ -72,7 +72,7 @@ impl Registry {
         }
     }
 
-    #[cfg(loom)]
+    #[cfg(dlbridge_loom)]
     fn new() -> Self {
         let bucket = |_| Bucket { is_locked: AtomicBool::new(false), first: Guarded::new(None) };
         Self {
@@ -124,7 +124,7 @@ impl Registry {
     }
 }
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, dlbridge_loom))]
 mod tests {
     use loom::sync::Arc;
     use loom::thread;

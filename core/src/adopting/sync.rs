@@ -1,21 +1,22 @@
-//! What threads share, in terms that the model checker loom can take the place of: `--cfg loom` builds with its own.
+//! What threads share, in terms that the model checker loom can take the place of: `--cfg dlbridge_loom` builds
+//! with its own. (Not `--cfg loom`, which users of loom set for all that they build.)
 
-#[cfg(not(loom))]
+#[cfg(not(dlbridge_loom))]
 pub(super) use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-#[cfg(loom)]
+#[cfg(dlbridge_loom)]
 pub(super) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-#[cfg(not(loom))]
+#[cfg(not(dlbridge_loom))]
 use core::cell::UnsafeCell;
-#[cfg(loom)]
+#[cfg(dlbridge_loom)]
 use loom::cell::UnsafeCell;
 
 /// A static; under loom, one for each order that it tries.
 macro_rules! statics {
     (static $name:ident: $type:ty = $new:expr;) => {
-        #[cfg(not(loom))]
+        #[cfg(not(dlbridge_loom))]
         static $name: $type = $new;
-        #[cfg(loom)]
+        #[cfg(dlbridge_loom)]
         loom::lazy_static! { static ref $name: $type = $new; }
     };
 }
@@ -23,16 +24,16 @@ pub(super) use statics;
 
 /// Waits a moment for another thread.
 pub(super) fn spin() {
-    #[cfg(not(loom))]
+    #[cfg(not(dlbridge_loom))]
     core::hint::spin_loop();
-    #[cfg(loom)]
+    #[cfg(dlbridge_loom)]
     loom::thread::yield_now();
 }
 
 /// A value that is accessed under a lock beside it.
 pub(super) struct Guarded<T>(UnsafeCell<T>);
 
-#[cfg(not(loom))]
+#[cfg(not(dlbridge_loom))]
 impl<T> Guarded<T> {
     pub(super) const fn new(value: T) -> Self {
         Self(UnsafeCell::new(value))
@@ -46,7 +47,7 @@ impl<T> Guarded<T> {
     }
 }
 
-#[cfg(loom)]
+#[cfg(dlbridge_loom)]
 impl<T> Guarded<T> {
     pub(super) fn new(value: T) -> Self {
         Self(UnsafeCell::new(value))
@@ -61,13 +62,13 @@ impl<T> Guarded<T> {
 }
 
 /// An owner that counts how many like it were dropped, and that loom sees being handed over.
-#[cfg(all(test, loom))]
+#[cfg(all(test, dlbridge_loom))]
 pub(super) struct Counted {
     drops: loom::sync::Arc<AtomicUsize>,
     memory: Guarded<u8>,
 }
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, dlbridge_loom))]
 impl Counted {
     pub(super) fn counter() -> loom::sync::Arc<AtomicUsize> {
         loom::sync::Arc::new(AtomicUsize::new(0))
@@ -81,7 +82,7 @@ impl Counted {
     }
 }
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, dlbridge_loom))]
 impl Drop for Counted {
     fn drop(&mut self) {
         // SAFETY: nobody else has it, unless it was handed over in the wrong order, which loom finds.

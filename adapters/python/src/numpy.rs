@@ -43,10 +43,9 @@ const ABI: c_uint = 0x0200_0000;
 /// is being read.
 const HAS_GIL: bool = size_of::<ffi::PyObject>() == 2 * size_of::<usize>();
 
-/// `PyArrayObject_fields`, as far as it is read.
+/// `PyArrayObject_fields` behind its head, as far as it is read.
 #[repr(C)]
 struct Fields {
-    head: ffi::PyObject,
     data: *mut c_char,
     ndim: c_int,
     /// `ndim` lengths, and as many strides in bytes.
@@ -84,8 +83,9 @@ pub(crate) fn take(object: &Bound<'_, PyAny>) -> Option<PyTensor> {
     if numpy.array_type != object.get_type_ptr() {
         return None;
     }
-    // SAFETY: of the type that numpy's ABI lays out so; nothing changes it while this thread holds the lock.
-    let array = unsafe { object.as_ptr().cast::<Fields>().as_ref() }?;
+    let fields = object.as_ptr().wrapping_add(1).cast::<Fields>();
+    // SAFETY: of the type that numpy's ABI lays out so; nothing changes these while this thread holds the lock.
+    let array = unsafe { fields.as_ref() }?;
     let (_, dtype) = numpy.dtypes.iter().find(|(known, _)| known.as_ptr() == array.dtype)?;
     // SAFETY: numpy has as many as axes.
     let lengths = unsafe { array.numbers(array.lengths) };
