@@ -118,6 +118,21 @@ def test_an_exception_set_by_a_deleter_in_c_does_not_leak(abi):
     assert [1, 2, 3].index(2) == 1  # A leaked exception would surface at the next call.
 
 
+# The deleter of a tensor of ours, and its argument, as a consumer in C has them.
+HELD_BY_C = """
+        import ctypes, dlbridge, numpy as np
+        capsule = dlbridge.from_dlpack(np.ones(3)).__dlpack__(max_version=(1, 0))
+        get = ctypes.pythonapi.PyCapsule_GetPointer
+        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        managed = get(capsule, b"dltensor_versioned")
+        rename = ctypes.pythonapi.PyCapsule_SetName
+        rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
+        name = ctypes.create_string_buffer(b"used_dltensor_versioned")
+        rename(capsule, name)
+        deleter = ctypes.c_void_p.from_address(managed + 16).value
+        libc = ctypes.CDLL(None)
+"""
+
 SCRIPTS = {
     "at module teardown": """
         import dlbridge, numpy as np
@@ -141,18 +156,8 @@ SCRIPTS = {
         threading.Thread(target=work, daemon=True).start()
         time.sleep(0.1)
     """,
-    "on a thread of C's while the interpreter ends": """
-        import ctypes, dlbridge, numpy as np
-        capsule = dlbridge.from_dlpack(np.ones(3)).__dlpack__(max_version=(1, 0))
-        get = ctypes.pythonapi.PyCapsule_GetPointer
-        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        managed = get(capsule, b"dltensor_versioned")
-        rename = ctypes.pythonapi.PyCapsule_SetName
-        rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
-        name = ctypes.create_string_buffer(b"used_dltensor_versioned")
-        rename(capsule, name)
-        deleter = ctypes.c_void_p.from_address(managed + 16).value
-        libc, thread = ctypes.CDLL(None), ctypes.c_ulong()
+    "on a thread of C's while the interpreter ends": HELD_BY_C + """
+        thread = ctypes.c_ulong()
         arguments = ctypes.byref(thread), None, ctypes.c_void_p(deleter), ctypes.c_void_p(managed)
         class Last:
             # Runs when modules are torn down. A thread that waited for the interpreter would never be joined.
@@ -160,22 +165,10 @@ SCRIPTS = {
                 assert libc.pthread_create(*arguments) == 0 and libc.pthread_join(thread, None) == 0
         last = Last()
     """,
-    "from C after the interpreter is gone": """
-        import ctypes, dlbridge, numpy as np
-        tensor = dlbridge.from_dlpack(np.ones(3))
-        capsule = tensor.__dlpack__(max_version=(1, 0))
-        get = ctypes.pythonapi.PyCapsule_GetPointer
-        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        managed = get(capsule, b"dltensor_versioned")
-        rename = ctypes.pythonapi.PyCapsule_SetName
-        rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
-        name = ctypes.create_string_buffer(b"used_dltensor_versioned")
-        rename(capsule, name)
-        deleter = ctypes.c_void_p.from_address(managed + 16).value
+    "from C after the interpreter is gone": HELD_BY_C + """
         # Runs when the process exits, after Python has finalised.
-        libc = ctypes.CDLL(None)
         assert libc.__cxa_atexit(ctypes.c_void_p(deleter), ctypes.c_void_p(managed), None) == 0
-        del tensor, capsule
+        del capsule
     """,
 }
 
