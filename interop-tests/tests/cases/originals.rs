@@ -9,7 +9,9 @@ fn a_raw_tensor_goes_out_as_consumers_like_it() {
         it.has_deleter = false;
     });
     let first = producer.first();
-    let raw = import(producer, Abi::Versioned).unwrap().into_raw();
+    let without_deleter = producer.into_managed(Abi::Versioned);
+    // SAFETY: well-formed.
+    let raw = unsafe { without_deleter.import() }.unwrap().into_raw();
     // SAFETY: ours until it is taken back below.
     let managed = unsafe { raw.as_ref() };
     assert_eq!((managed.dl_tensor.data.cast_const().cast(), managed.dl_tensor.byte_offset), (first, 0));
@@ -17,6 +19,9 @@ fn a_raw_tensor_goes_out_as_consumers_like_it() {
     // SAFETY: owned by nobody else.
     let back = unsafe { Tensor::from_raw(raw) }.unwrap();
     assert_eq!((back.as_slice::<f32>().unwrap(), back.strides().to_vec()), (&[4., 5., 6., 7.][..], vec![2, 1]));
+    drop(back);
+    // SAFETY: nobody uses it any more.
+    unsafe { without_deleter.free() };
     // One that is so already goes out as it is.
     let (tensor, _) = strided(&[2], &[1], 2);
     let there = tensor.into_raw();
