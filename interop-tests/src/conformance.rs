@@ -8,6 +8,7 @@
 use std::any::Any;
 use std::borrow::Cow;
 use std::ptr;
+use std::sync::Arc;
 
 use dlbridge::{DataType, DataTypeCode, Device, DeviceType, Flags};
 use libtest_mimic::{Failed, Trial};
@@ -18,7 +19,7 @@ use crate::raw::{ABIS, Abi, Producer};
 use crate::sample::{LAYOUTS, Sample};
 
 /// A library that takes tensors over DLPack.
-pub trait Consumer: Sync {
+pub trait Consumer: Send + Sync {
     /// For the trials' names.
     fn name(&self) -> &str;
 
@@ -262,11 +263,12 @@ fn malformed(cases: &mut Cases) {
 }
 
 /// Every case in both ABIs, as tests with names to filter by.
-pub fn trials(consumer: &'static dyn Consumer) -> Vec<Trial> {
+pub fn trials(consumer: impl Consumer + 'static) -> Vec<Trial> {
+    let consumer: Arc<dyn Consumer> = Arc::new(consumer);
     let sayable = |abi| cases().into_iter().filter(move |case| case.is_legacy || abi == Abi::Versioned);
     let trial = |abi, case: Case| {
-        let name = format!("{}/{abi}/{}", consumer.name(), case.name);
-        Trial::test(name, move || judge(consumer, &case, abi))
+        let (name, consumer) = (format!("{}/{abi}/{}", consumer.name(), case.name), Arc::clone(&consumer));
+        Trial::test(name, move || judge(&*consumer, &case, abi))
     };
     ABIS.into_iter().flat_map(|abi| sayable(abi).map(move |case| trial(abi, case))).collect()
 }

@@ -13,16 +13,12 @@ use libtest_mimic::{Failed, Trial};
 fn main() -> ExitCode {
     let arguments = libtest_mimic::Arguments::from_args();
     let is_target = |importer: &Importer| importer.promise(DataType::FLOAT32, &[2, 2]).is_some();
-    let importers =
-        PEERS.iter().map(|peer| Importer(*peer)).filter(is_target).map(|importer| -> &'static dyn Consumer {
-            Box::leak(Box::new(importer)) // As long as the process.
-        });
-    let consumers = std::iter::once(&Core as &'static dyn Consumer).chain(importers);
-    let elsewhere = PEERS.iter().map(|peer| Importer(*peer)).filter(is_target).map(|importer| {
+    let importers = || PEERS.iter().map(|peer| Importer(*peer)).filter(is_target);
+    let elsewhere = importers().map(|importer| {
         let name = format!("{}/elsewhere", importer.name());
         Trial::test(name, move || DeviceType::ALL.iter().try_for_each(|kind| names_the_device(&importer, *kind)))
     });
-    let trials = consumers.flat_map(trials).chain(elsewhere).collect();
+    let trials = trials(Core).into_iter().chain(importers().flat_map(trials)).chain(elsewhere).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
