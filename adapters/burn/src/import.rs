@@ -42,7 +42,7 @@ impl Import<Burn> for FlexTensor {
             Ok(Exported { bytes, layout, dtype }) => return Ok(Self::from_arc(bytes, layout, dtype)),
             Err(tensor) => tensor,
         };
-        let shape: Shape = tensor.shape().iter().map(|length| *length as usize).collect::<Vec<_>>().into();
+        let shape: Shape = tensor.shape().iter().map(|length| *length as usize).collect();
         let tensor = by_dtype!(
             dtype,
             T => match tensor.into_vec::<T>() {
