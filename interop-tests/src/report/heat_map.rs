@@ -67,7 +67,7 @@ impl Report {
             document = document.add(name);
             for (column, target) in self.targets.iter().enumerate() {
                 let squares = self.pair(source, target);
-                let Counts { shared, copied, impossible } = Counts::of(squares.iter());
+                let Counts { shared, copied, impossible } = Counts::of(squares.clone());
                 let title = format!("{source} → {target}: {shared} shared, {copied} one copy, {impossible} impossible");
                 let corner = at(column, row);
                 let paper = Rectangle::new().set("class", "tile").set("width", tile.0).set("height", tile.1);
@@ -91,12 +91,15 @@ fn class_of(outcome: &Outcome) -> &'static str {
 }
 
 /// One path for each outcome: the squares of a row that stand side by side are drawn as one.
-fn paths(squares: &[Square], place: impl Fn(&Square) -> (usize, usize)) -> Vec<Path> {
+fn paths<'a>(
+    squares: impl Iterator<Item = &'a Square> + Clone,
+    place: impl Fn(&Square) -> (usize, usize),
+) -> Vec<Path> {
     LEGEND
         .into_iter()
         .filter_map(|(class, _)| {
             let mut places: Vec<(usize, usize)> =
-                squares.iter().filter(|square| class_of(&square.outcome) == class).map(&place).collect();
+                squares.clone().filter(|square| class_of(&square.outcome) == class).map(&place).collect();
             places.sort_by_key(|(column, row)| (*row, *column));
             let runs = places.chunk_by(|left, right| left.1 == right.1 && left.0 + 1 == right.0);
             let data = runs.fold(Data::new(), |data, run| {

@@ -15,7 +15,7 @@ impl Report {
         for source in &self.sources {
             let mut row = Row::from(vec![*source]);
             for target in &self.targets {
-                let counts = Counts::of(self.pair(source, target).iter());
+                let counts = Counts::of(self.pair(source, target));
                 row.add_cell(Cell::new(brief(counts)).set_alignment(CellAlignment::Right));
             }
             table.add_row(row);
@@ -47,7 +47,7 @@ impl Report {
         let header: Vec<String> =
             ["from \\ to".to_owned()].into_iter().chain(self.targets.iter().map(|it| format!("`{it}`"))).collect();
         let pairs = self.sources.iter().map(|source| {
-            let counts = self.targets.iter().map(|target| brief(Counts::of(self.pair(source, target).iter())));
+            let counts = self.targets.iter().map(|target| brief(Counts::of(self.pair(source, target))));
             [format!("`{source}`")].into_iter().chain(counts).collect()
         });
         [
