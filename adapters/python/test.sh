@@ -4,17 +4,10 @@
 #
 #   adapters/python/test.sh -k torch
 #
-# Brings torch's CPU half and the Python packages that it needs into the user's cache. DLBRIDGE_BLESS=1 rewrites the table
-# in NEIGHBOURS.md.
+# DLBRIDGE_BLESS=1 rewrites the table in NEIGHBOURS.md.
 set -euo pipefail
-root=$(cd "$(dirname "$0")/../.." && pwd)
-[ -n "${DLBRIDGE_PYTHON:-}" ] ||
-  exec "$root/adapters/tch/libtorch.sh" --python "$root/interop-tests/python/setup.sh" "$root/adapters/python/test.sh" "$@"
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-"$root/adapters/python/install.sh" dev "$scratch"
-export PYTHONPATH=$scratch/site${PYTHONPATH:+:$PYTHONPATH}
+profile=dev
+. "$(dirname "$0")/installed.sh"
 # No file is left beside the sources, and jax looks for no GPU.
 export PYTHONDONTWRITEBYTECODE=1 JAX_PLATFORMS=cpu
 cd "$scratch"
