@@ -38,29 +38,50 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+#[path = "tensor/abi.rs"]
 mod abi;
 #[cfg(feature = "adopting")]
+#[path = "adopting/allocator.rs"]
 pub mod adopting;
+#[path = "tensor/aliased.rs"]
 mod aliased;
+#[path = "bridge/verbs.rs"]
 mod bridge;
+#[path = "bridge/buffers.rs"]
 mod buffers;
+#[path = "layout/descriptor.rs"]
 mod descriptor;
+#[path = "types/device.rs"]
 mod device;
+#[path = "layout/dims.rs"]
 mod dims;
+#[path = "types/dtype.rs"]
 mod dtype;
+#[path = "types/element.rs"]
 mod element;
+#[path = "copy/elements.rs"]
 mod elements;
 mod error;
+#[path = "bridge/exchange.rs"]
 mod exchange;
+#[path = "types/flags.rs"]
 mod flags;
+#[path = "layout/rules.rs"]
 pub mod layout;
+#[path = "tensor/owner.rs"]
 mod owner;
+#[path = "bridge/read_only.rs"]
 mod read_only;
+#[path = "copy/relayout.rs"]
 mod relayout;
+#[path = "bridge/route.rs"]
 mod route;
+#[path = "copy/stack.rs"]
 mod stack;
 pub mod sys;
+#[path = "tensor/owned.rs"]
 mod tensor;
+#[path = "tensor/view.rs"]
 mod view;
 
 pub use aliased::Aliased;
