@@ -38,65 +38,33 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-#[path = "tensor/abi.rs"]
-mod abi;
-#[cfg(feature = "adopting")]
-#[path = "adopting/allocator.rs"]
-pub mod adopting;
-#[path = "tensor/aliased.rs"]
-mod aliased;
-#[path = "bridge/verbs.rs"]
-mod bridge;
-#[path = "bridge/buffers.rs"]
-mod buffers;
-#[path = "layout/descriptor.rs"]
-mod descriptor;
-#[path = "types/device.rs"]
-mod device;
-#[path = "layout/dims.rs"]
-mod dims;
-#[path = "types/dtype.rs"]
-mod dtype;
-#[path = "types/element.rs"]
-mod element;
-#[path = "copy/elements.rs"]
-mod elements;
-mod error;
-#[path = "bridge/exchange.rs"]
-mod exchange;
-#[path = "types/flags.rs"]
-mod flags;
-#[path = "layout/rules.rs"]
-pub mod layout;
-#[path = "tensor/owner.rs"]
-mod owner;
-#[path = "bridge/read_only.rs"]
-mod read_only;
-#[path = "copy/relayout.rs"]
-mod relayout;
-#[path = "bridge/route.rs"]
-mod route;
-#[path = "copy/stack.rs"]
-mod stack;
-pub mod sys;
-#[path = "tensor/owned.rs"]
-mod tensor;
-#[path = "tensor/view.rs"]
-mod view;
+// The rooms, from the ground up: each uses those above it here, and none below.
 
-pub use aliased::Aliased;
-pub use bridge::{Bridge, Export, Import, Lend, LendMut, View, ViewMut};
-pub use buffers::Core;
-pub use descriptor::Descriptor;
-pub use device::{Device, DeviceType};
-pub use dtype::{DataType, DataTypeCode};
-pub use element::Element;
-pub use elements::Elements;
-pub use error::{Error, Excerpt};
-pub use exchange::{Exchange, Interchange};
-pub use flags::Flags;
-pub use owner::{Buffer, Memory};
-pub use read_only::ReadOnly;
-pub use route::{Converted, CopyPolicy, Reason, Route};
-pub use tensor::{Rejected, Tensor};
-pub use view::{TensorMut, TensorRef};
+pub mod sys;
+
+mod types;
+
+mod error;
+
+pub mod layout;
+
+mod copy;
+
+mod tensor;
+
+#[cfg(feature = "adopting")]
+pub mod adopting;
+
+mod bridge;
+
+pub use bridge::{
+    Bridge, Converted, CopyPolicy, Core, Exchange, Export, Import, Interchange, Lend, LendMut, ReadOnly, Route, View,
+    ViewMut,
+};
+pub use copy::Elements;
+pub use error::{Error, Excerpt, Reason, Rejected};
+pub use layout::descriptor::Descriptor;
+pub use tensor::{Aliased, Buffer, Memory, Tensor, TensorMut, TensorRef};
+#[doc(hidden)]
+pub use types::element_types as __types;
+pub use types::{DataType, DataTypeCode, Device, DeviceType, Element, Flags};

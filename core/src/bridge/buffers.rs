@@ -12,10 +12,12 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::{
-    Descriptor, Device, Element, Error, Export, Flags, Import, Reason, Route, Tensor, TensorMut, TensorRef, View,
-    ViewMut,
-};
+use super::route::Route;
+use super::traits::{Export, Import, View, ViewMut};
+use crate::error::{Error, Reason};
+use crate::layout::descriptor::Descriptor;
+use crate::tensor::{Tensor, TensorMut, TensorRef};
+use crate::types::{Device, Element, Flags};
 
 /// The marker of the types that the core itself bridges.
 #[derive(Debug)]

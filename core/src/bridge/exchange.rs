@@ -4,7 +4,9 @@
 //! accept any object with them are [`Interchange::from_dlpack`].
 #![forbid(unsafe_code)]
 
-use crate::{Core, DataType, Device, Error};
+use super::buffers::Core;
+use crate::error::Error;
+use crate::types::{DataType, Device};
 
 /// A framework's name for an element type or a device. Lossless or an error, never a reinterpretation.
 #[diagnostic::on_unimplemented(

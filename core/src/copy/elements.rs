@@ -3,8 +3,9 @@
 use core::fmt;
 use core::marker::PhantomData;
 
+use crate::layout::descriptor::Descriptor;
 use crate::layout::Dims;
-use crate::{Descriptor, Element};
+use crate::types::Element;
 
 /// Walks the offsets of a layout in row-major order, in elements from the first.
 pub(crate) struct Offsets<'a> {

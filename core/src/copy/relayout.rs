@@ -1,112 +1,10 @@
 //! Strided elements copied into row-major order, once, at the speed of memory.
 
 use alloc::vec::Vec;
-use core::mem::{size_of, MaybeUninit};
+use core::mem::MaybeUninit;
 
-use crate::element::dispatch;
-use crate::owner::Memory;
-use crate::{DataType, Descriptor, Device, Element, Error, Flags, Tensor, TensorRef};
-
-/// The elements as a vector.
-///
-/// The caller has checked that they are `T`s and valid as such.
-pub(crate) fn to_vec<T: Element>(source: &TensorRef<'_>) -> Result<Vec<T>, Error> {
-    debug_assert_eq!(source.dtype(), T::DTYPE);
-    source.check_host()?;
-    // SAFETY: `copy` writes all elements.
-    unsafe { fill(source.len(), |target| copied(source, target)) }
-}
-
-/// The bytes of the elements.
-pub(crate) fn to_bytes(source: &TensorRef<'_>) -> Result<Vec<u8>, Error> {
-    source.check_host()?;
-    // SAFETY: `copy` writes all bytes.
-    unsafe { fill(source.nbytes(), |target| copied(source, target)) }
-}
-
-/// A row-major tensor of any element type.
-///
-/// The caller has checked booleans.
-pub(crate) fn to_tensor(source: &TensorRef<'_>) -> Result<Tensor, Error> {
-    source.check_host()?;
-    // SAFETY: `copy` writes all bytes.
-    unsafe { filled(source, true, |target| copied(source, target)) }
-}
-
-fn copied(source: &TensorRef<'_>, target: *mut u8) -> Result<(), Error> {
-    // SAFETY: the callers above have checked the device, and `fill` gives room for the elements.
-    unsafe { copy(source, target) };
-    Ok(())
-}
-
-/// A row-major tensor of the type and shape of `like`, whose bytes `write` writes. It is owned by a vector of the element
-/// type; where Rust has none, by one of bytes, or of 16-byte units if the elements are larger.
-///
-/// # Safety
-/// `write` writes all `like.nbytes()` bytes at the address that it gets, or fails; if `is_valid`, with valid elements.
-pub(crate) unsafe fn filled(
-    like: &Descriptor<'_>,
-    is_valid: bool,
-    write: impl FnOnce(*mut u8) -> Result<(), Error>,
-) -> Result<Tensor, Error> {
-    let padded = Flags::from_bits(like.flags().bits() & Flags::PADDED.bits());
-    let memory = Memory { dtype: like.dtype(), device: Device::CPU, flags: Flags::COPIED | padded, is_valid: true };
-    if like.dtype() == DataType::BOOL && !is_valid {
-        // SAFETY: the caller's promise; any byte is a number.
-        let bytes: Vec<u8> = unsafe { fill(like.len(), write) }?;
-        if let Some(index) = bytes.iter().position(|byte| *byte > 1) {
-            return Err(Error::InvalidBool { index, value: bytes[index] });
-        }
-        // Collected in place: a byte becomes a boolean where it is.
-        let elements: Vec<bool> = bytes.into_iter().map(|byte| byte == 1).collect();
-        return Ok(own(elements, memory, like.shape()));
-    }
-    dispatch!(
-        like.dtype(),
-        // SAFETY: the caller's promise; the elements take just `nbytes` bytes.
-        T => Ok(own(unsafe { fill::<T>(like.len(), write) }?, memory, like.shape())),
-        _ => {
-            let bytes = like.nbytes();
-            if like.dtype().stored_bits(padded.is_padded()) <= 8 {
-                // SAFETY: the caller's promise.
-                return Ok(own(unsafe { fill::<u8>(bytes, write) }?, memory, like.shape()));
-            }
-            // SAFETY: the caller's promise; what `nbytes` leaves of the last unit is zero.
-            let units = unsafe { fill::<u128>(bytes.div_ceil(size_of::<u128>()), write) }?;
-            Ok(own(units, memory, like.shape()))
-        }
-    )
-}
-
-/// A vector of `len` elements that `write` writes. The last one is zero before, so that it need not be written whole.
-///
-/// # Safety
-/// `write` writes the elements at the address that it gets, the last one at least in part, or fails. Zero is a valid
-/// element.
-unsafe fn fill<U>(len: usize, write: impl FnOnce(*mut u8) -> Result<(), Error>) -> Result<Vec<U>, Error> {
-    let mut elements: Vec<U> = Vec::new();
-    let bytes = len.saturating_mul(size_of::<U>());
-    elements.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
-    if let Some(last) = elements.spare_capacity_mut()[..len].last_mut() {
-        *last = MaybeUninit::zeroed();
-    }
-    write(elements.as_mut_ptr().cast())?;
-    // SAFETY: there is room for them, and by the caller's promise they are written.
-    unsafe { elements.set_len(len) };
-    Ok(elements)
-}
-
-/// A row-major tensor over elements that `memory` and `shape` describe.
-fn own<U: Send + 'static>(elements: Vec<U>, memory: Memory, shape: &[i64]) -> Tensor {
-    // SAFETY: the vector owns the elements that `filled` has counted, and nobody else has access.
-    unsafe {
-        Tensor::from_owner(elements, memory, shape.len(), |elements, lengths, strides| {
-            lengths.copy_from_slice(shape);
-            crate::layout::fill_row_major(lengths, strides);
-            elements.as_mut_ptr().cast()
-        })
-    }
-}
+use super::Offsets;
+use crate::layout::descriptor::Descriptor;
 
 /// One axis of a copy, with steps in bytes.
 #[derive(Clone, Copy)]
@@ -120,7 +18,7 @@ pub(crate) struct Axis {
 ///
 /// # Safety
 /// The CPU can read the source; `target` has room for `source.nbytes()` bytes that nobody else uses.
-pub(crate) unsafe fn copy(source: &TensorRef<'_>, target: *mut u8) {
+pub(crate) unsafe fn copy(source: &Descriptor<'_>, target: *mut u8) {
     if source.is_empty() || source.nbytes() == 0 {
         return; // Elements of no width take no time, however many there are.
     }
@@ -347,10 +245,10 @@ unsafe fn repeat<const SIZE: usize>(len: usize, from: *const u8, to: *mut u8) {
 ///
 /// # Safety
 /// As [`copy`].
-unsafe fn copy_bits(source: &TensorRef<'_>, target: *mut u8, bits: usize) {
+unsafe fn copy_bits(source: &Descriptor<'_>, target: *mut u8, bits: usize) {
     // SAFETY: the caller provides `nbytes` bytes.
     unsafe { target.write_bytes(0, source.nbytes()) };
-    for (index, offset) in crate::elements::Offsets::new(source).enumerate() {
+    for (index, offset) in Offsets::new(source).enumerate() {
         for bit in 0..bits {
             // In 64 bits: the bits of a large tensor are more than a pointer of 32 can count.
             let (from, to) = (offset as i64 * bits as i64 + bit as i64, index as u64 * bits as u64 + bit as u64);
@@ -370,7 +268,7 @@ unsafe fn copy_bits(source: &TensorRef<'_>, target: *mut u8, bits: usize) {
 mod tests {
     use std::vec::Vec;
 
-    use super::*;
+    use crate::{Descriptor, Device, Element, Flags, TensorRef};
 
     /// Copies of planes whole tiles and parts of tiles wide, in every order of three axes, against one element at a time.
     fn every_order<T: Element + PartialEq + core::fmt::Debug>(element: impl Fn(usize) -> T) {

@@ -1,62 +1,29 @@
 //! Tensors of one shape put side by side along a new axis, once, at the speed of memory.
 
 use alloc::vec::Vec;
-use core::ptr::NonNull;
+use core::ops::Deref;
 
+use super::relayout::{self, walk, Axis};
+use crate::layout::descriptor::Descriptor;
 use crate::layout::Dims;
-use crate::relayout::{self, walk, Axis};
-use crate::{Descriptor, Device, Error, Tensor, TensorRef};
 
 /// What is written between two visits to the same part: small enough to stay in the first-level cache.
 const BLOCK_BYTES: usize = 16 << 10;
 /// Fewer rows than this would read cache lines only in part.
 const LEAST_ROWS: usize = 16;
 
-/// See [`Tensor::stack`].
-pub(crate) fn stack(parts: &[TensorRef<'_>], axis: usize) -> Result<Tensor, Error> {
-    let Some(first) = parts.first() else {
-        return Err(Error::Unsupported { framework: "Tensor::stack", what: "result for no tensors" });
-    };
-    if axis > first.ndim() {
-        return Err(Error::IndexOutOfBounds { axis, index: axis, length: first.ndim() + 1 });
-    }
-    parts.iter().try_for_each(|part| check(part, first))?;
-    let padded = first.flags().is_padded();
-    let bits = first.dtype().stored_bits(padded);
-    if bits % 8 != 0 {
-        return Err(Error::Unsupported { framework: "Tensor::stack", what: "elements packed into parts of bytes" });
-    }
-    let mut shape: Dims = first.shape().iter().copied().chain([0]).collect();
-    shape[axis..].rotate_right(1);
-    shape[axis] = i64::try_from(parts.len()).map_err(|_| Error::Overflow { quantity: "element count" })?;
-    let nowhere = NonNull::<u128>::dangling().as_ptr().cast::<u8>();
-    let like = Descriptor::new(nowhere, first.dtype(), Device::CPU, first.flags(), &shape, None)?;
-    let write = |target| {
-        // SAFETY: the parts are checked, and `filled` gives room for all elements.
-        unsafe { copy(parts, axis, &like, bits as usize / 8, target) };
-        Ok(())
-    };
-    // SAFETY: every element of the result is an element of one part, and `copy` writes all of every part; the parts'
-    // booleans are checked.
-    unsafe { relayout::filled(&like, true, write) }
-}
-
-/// `part` can stand beside `first`.
-fn check(part: &TensorRef<'_>, first: &TensorRef<'_>) -> Result<(), Error> {
-    part.check_host()?;
-    part.check_like(first)?;
-    part.check_values()?;
-    if part.dtype().is_sub_byte() && part.flags().is_padded() != first.flags().is_padded() {
-        return Err(Error::Unsupported { framework: "Tensor::stack", what: "mix of packed and padded elements" });
-    }
-    Ok(())
-}
-
 /// Copies every part to its place in `target`, a row-major tensor like `like` of elements of `size` bytes.
 ///
 /// # Safety
-/// The parts are as [`check`] wants them, and `target` has room for all of them.
-unsafe fn copy(parts: &[TensorRef<'_>], axis: usize, like: &Descriptor<'_>, size: usize, target: *mut u8) {
+/// The CPU can read the parts, which have the type and shape of `like` without its axis `axis`, and are as many as that
+/// axis is long; `target` has room for all of them, which nobody else uses.
+pub(crate) unsafe fn copy<'a>(
+    parts: &[impl Deref<Target = Descriptor<'a>>],
+    axis: usize,
+    like: &Descriptor<'_>,
+    size: usize,
+    target: *mut u8,
+) {
     if like.is_empty() || size == 0 {
         return;
     }
@@ -127,7 +94,7 @@ unsafe fn copy_parts<const SIZE: usize>(parts: &mut [Part], step: usize, size: u
 }
 
 /// The axes of `part`: the first one, and the others, merged where one steps just over the other on both sides.
-fn axes(part: &TensorRef<'_>, steps: &[i64], size: usize) -> Vec<Axis> {
+fn axes(part: &Descriptor<'_>, steps: &[i64], size: usize) -> Vec<Axis> {
     let mut axes: Vec<Axis> = Vec::with_capacity(part.ndim());
     for ((length, stride), to) in part.shape().iter().zip(part.strides().iter()).zip(steps) {
         // Strides of axes that are not walked may be anything.
@@ -171,7 +138,7 @@ mod tests {
     use std::vec;
 
     use super::*;
-    use crate::Flags;
+    use crate::{Device, Error, Flags, Tensor, TensorRef};
 
     fn numbers(shape: &[usize], from: i32) -> Tensor {
         let len: usize = shape.iter().product();
@@ -183,7 +150,7 @@ mod tests {
         let shape = [3, 2, 5];
         let (a, b) = (numbers(&shape, 0), numbers(&shape, 100));
         for axis in 0..=3 {
-            let stacked = stack(&[a.view(), b.view()], axis).unwrap();
+            let stacked = Tensor::stack(&[a.view(), b.view()], axis).unwrap();
             assert!(stacked.flags().is_copied());
             for (i, part) in [&a, &b].into_iter().enumerate() {
                 for index in [[0, 0, 0], [2, 1, 4], [1, 0, 3]] {
@@ -208,7 +175,7 @@ mod tests {
         // SAFETY: every second element of the base.
         let strided = unsafe { TensorRef::from_descriptor(strided.unwrap()) };
         let plain = TensorRef::from_slice(&base[..rows], &shape).unwrap();
-        let stacked = stack(&[strided, plain], 1).unwrap();
+        let stacked = Tensor::stack(&[strided, plain], 1).unwrap();
         let expected: Vec<i16> = (0..rows).flat_map(|row| [base[2 * row], base[row]]).collect();
         assert_eq!(stacked.as_slice::<i16>().unwrap(), expected);
 
@@ -221,7 +188,7 @@ mod tests {
             // SAFETY: six floats of the memory.
             unsafe { TensorRef::from_descriptor(part) }
         };
-        let stacked = stack(&[part(0), part(6)], 1).unwrap();
+        let stacked = Tensor::stack(&[part(0), part(6)], 1).unwrap();
         let bytes = stacked.view().to_bytes().unwrap();
         let expected: Vec<u8> =
             [0., 1., 2., 6., 7., 8., 3., 4., 5., 9., 10., 11.].iter().flat_map(|n: &f32| n.to_ne_bytes()).collect();
@@ -243,7 +210,7 @@ mod tests {
                     unsafe { TensorRef::from_descriptor(part.unwrap()) }
                 };
                 let parts: Vec<TensorRef<'_>> = (0..columns).map(part).collect();
-                let stacked = stack(&parts, 1).unwrap();
+                let stacked = Tensor::stack(&parts, 1).unwrap();
                 let expected: Vec<T> = (0..rows)
                     .flat_map(|r| (0..columns).map(move |c| 2 * c * rows + r * (1 + c % 2)))
                     .map(|index| base[index])
@@ -260,21 +227,24 @@ mod tests {
     #[test]
     fn parts_that_do_not_fit_are_refused() {
         let (a, b) = (numbers(&[2, 3], 0), numbers(&[2, 4], 0));
-        assert!(matches!(stack(&[], 0), Err(Error::Unsupported { .. })));
+        assert!(matches!(Tensor::stack(&[], 0), Err(Error::Unsupported { .. })));
         // A stride that is never walked may be anything.
         let (shape, strides, base) = ([1, 4], [i64::MAX, 1], [0f32, 1., 2., 3.]);
         let (data, dtype, flags) = (base.as_ptr().cast(), crate::DataType::FLOAT32, Flags::READ_ONLY);
         let odd = Descriptor::new(data, dtype, Device::CPU, flags, &shape, Some(&strides)).unwrap();
         // SAFETY: the four elements of the base.
         let odd = unsafe { TensorRef::from_descriptor(odd) };
-        assert_eq!(stack(&[odd, odd], 1).unwrap().as_slice::<f32>().unwrap(), [base, base].concat());
-        let error = stack(&[a.view(), b.view()], 1).unwrap_err();
+        assert_eq!(Tensor::stack(&[odd, odd], 1).unwrap().as_slice::<f32>().unwrap(), [base, base].concat());
+        let error = Tensor::stack(&[a.view(), b.view()], 1).unwrap_err();
         assert_eq!(error, Error::AxisMismatch { axis: 1, expected: 3, found: 4 });
-        assert!(matches!(stack(&[a.view()], 3), Err(Error::IndexOutOfBounds { .. })));
+        assert!(matches!(Tensor::stack(&[a.view()], 3), Err(Error::IndexOutOfBounds { .. })));
         let flat = numbers(&[6], 0);
-        assert_eq!(stack(&[a.view(), flat.view()], 0).unwrap_err(), Error::NdimMismatch { expected: 2, found: 1 });
+        assert_eq!(
+            Tensor::stack(&[a.view(), flat.view()], 0).unwrap_err(),
+            Error::NdimMismatch { expected: 2, found: 1 }
+        );
         let floats = Tensor::new(vec![0f32; 6], &[2, 3]).unwrap();
-        assert!(matches!(stack(&[a.view(), floats.view()], 0), Err(Error::DTypeMismatch { .. })));
-        assert!(stack(&[numbers(&[0, 3], 0).view()], 1).unwrap().view().is_empty());
+        assert!(matches!(Tensor::stack(&[a.view(), floats.view()], 0), Err(Error::DTypeMismatch { .. })));
+        assert!(Tensor::stack(&[numbers(&[0, 3], 0).view()], 1).unwrap().view().is_empty());
     }
 }

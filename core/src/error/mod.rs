@@ -1,10 +1,18 @@
 //! What can go wrong, as data: one enum for the whole project.
 #![forbid(unsafe_code)]
 
+mod excerpt;
+mod names;
+mod reason;
+mod rejected;
+
 use alloc::boxed::Box;
 use core::fmt;
 
-use crate::{DataType, Device, Reason};
+use crate::types::{DataType, Device};
+pub use excerpt::Excerpt;
+pub use reason::Reason;
+pub use rejected::Rejected;
 
 /// Why an operation was refused. Nothing was read or written, and nothing leaked.
 ///
@@ -354,38 +362,5 @@ impl Error {
             Self::InColumn { error, .. } => error.root(),
             _ => self,
         }
-    }
-}
-
-/// The first bytes of a foreign string, kept without an allocation.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Excerpt {
-    bytes: [u8; Self::CAPACITY],
-    len: u8,
-}
-
-impl Excerpt {
-    const CAPACITY: usize = 31;
-
-    /// The first 31 bytes of `text`, or fewer if a character would be cut.
-    pub fn new(text: &str) -> Self {
-        let mut len = text.len().min(Self::CAPACITY);
-        while !text.is_char_boundary(len) {
-            len -= 1;
-        }
-        let mut bytes = [0; Self::CAPACITY];
-        bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
-        Self { bytes, len: len as u8 }
-    }
-
-    /// The text kept.
-    pub fn as_str(&self) -> &str {
-        core::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
-    }
-}
-
-impl fmt::Debug for Excerpt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.as_str(), f)
     }
 }

@@ -3,10 +3,10 @@
 use core::any::TypeId;
 use core::{fmt, ptr, slice};
 
-use crate::layout::{self, Extent, Strides};
-use crate::owner::Provenance;
+use super::{rules, Extent, Strides};
+use crate::error::Error;
 use crate::sys::DLTensor;
-use crate::{DataType, Device, Error, Flags};
+use crate::types::{DataType, Device, Flags};
 
 /// What a tensor is, without access to its elements: type, place, shape, strides, flags and address.
 ///
@@ -49,7 +49,7 @@ impl<'a> Descriptor<'a> {
     /// Establishes the invariants for strides that are as many as the lengths.
     #[inline]
     pub(crate) fn check_numbers(&self) -> Result<(), Error> {
-        let elements = layout::validate(self.shape, self.strides, self.dtype, self.flags.is_padded())?;
+        let elements = rules::validate(self.shape, self.strides, self.dtype, self.flags.is_padded())?;
         if self.data.is_null() && elements > 0 {
             return Err(Error::NullData { elements });
         }
@@ -169,18 +169,18 @@ impl<'a> Descriptor<'a> {
 
     /// The offsets that the layout reaches from the first element; `None` if there are no elements.
     pub fn extent(&self) -> Option<Extent> {
-        layout::extent_of(self.shape, self.strides)
+        rules::extent_of(self.shape, self.strides)
     }
 
     /// Whether the elements are next to each other in row-major order. Axes of length 1 do not count.
     #[inline]
     pub fn is_row_major(&self) -> bool {
-        layout::is_row_major(self.shape, self.strides)
+        rules::is_row_major(self.shape, self.strides)
     }
 
     /// Whether the elements are next to each other in column-major (Fortran) order.
     pub fn is_column_major(&self) -> bool {
-        layout::is_column_major(self.shape, self.strides)
+        rules::is_column_major(self.shape, self.strides)
     }
 
     /// The address of the first element. Reading it needs a [`TensorRef`](crate::TensorRef); on most devices it is not a CPU address.
@@ -252,27 +252,6 @@ impl<'a> Descriptor<'a> {
         }
     }
 
-    /// The memory can become a vector by adoption: row-major elements of `T` on the host, which nobody else uses, in a block
-    /// that the installed [allocator](crate::adopting) takes.
-    ///
-    /// # Errors
-    /// Why not.
-    #[cfg(feature = "adopting")]
-    pub fn check_adoptable<T: crate::Element>(&self) -> Result<(), crate::Reason> {
-        use crate::Reason;
-        if self.check_dtype(T::DTYPE).and_then(|()| self.check_host()).is_err() {
-            return Err(Reason::ForeignMemory);
-        }
-        crate::adopting::check(self.data as usize, self.nbytes(), core::mem::align_of::<T>())?;
-        if self.flags.is_read_only() {
-            Err(Reason::ReadOnly)
-        } else if !self.is_row_major() {
-            Err(Reason::Strided)
-        } else {
-            Ok(())
-        }
-    }
-
     /// The raw tensor, with explicit numbers where this has them, and `byte_offset` 0. It points into what this
     /// borrows.
     pub fn to_raw(&self) -> DLTensor {
@@ -284,6 +263,25 @@ impl<'a> Descriptor<'a> {
             shape: self.shape.as_ptr().cast_mut(),
             strides: self.strides.map_or(ptr::null_mut(), |strides| strides.as_ptr().cast_mut()),
             byte_offset: 0,
+        }
+    }
+}
+
+/// What is known of the owner of a tensor that was made here.
+pub(crate) struct Provenance {
+    /// The type of the owner.
+    pub(crate) type_id: fn() -> TypeId,
+    /// See [`Memory::is_valid`].
+    pub(crate) is_valid: bool,
+}
+
+impl Provenance {
+    /// That of an `O`: static, so that a block and a descriptor hold one address.
+    #[inline]
+    pub(crate) fn of<O: 'static>(is_valid: bool) -> &'static Self {
+        match is_valid {
+            true => const { &Self { type_id: TypeId::of::<O>, is_valid: true } },
+            false => const { &Self { type_id: TypeId::of::<O>, is_valid: false } },
         }
     }
 }

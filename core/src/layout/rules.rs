@@ -1,105 +1,8 @@
-//! Shapes and strides as plain numbers: one rule each for size, extent, contiguity and overlap.
-//!
-//! Lengths and strides are in elements, as in DLPack. Everything here is checked arithmetic; no memory is touched.
+//! One rule each for size, extent, contiguity and overlap, in checked arithmetic.
 #![forbid(unsafe_code)]
 
-use alloc::vec::Vec;
-use core::{fmt, slice};
-
-pub use crate::dims::Dims;
-use crate::{DataType, Error};
-
-/// The strides of a tensor, in elements: explicit, or row-major where the producer gave none (DLPack: NULL strides).
-///
-/// On an axis of length 0 or 1 a stride says nothing, and producers write any number there.
-#[derive(Clone, Copy)]
-pub struct Strides<'a> {
-    shape: &'a [i64],
-    explicit: Option<&'a [i64]>,
-}
-
-impl<'a> Strides<'a> {
-    #[inline]
-    pub(crate) fn new(shape: &'a [i64], explicit: Option<&'a [i64]>) -> Self {
-        Self { shape, explicit }
-    }
-
-    /// The strides as the producer wrote them; `None` means row-major.
-    pub fn as_slice(self) -> Option<&'a [i64]> {
-        self.explicit
-    }
-
-    /// The strides, first axis first.
-    #[inline]
-    pub fn iter(self) -> StridesIter<'a> {
-        match self.explicit {
-            Some(strides) => StridesIter(Walk::Explicit(strides.iter())),
-            None => StridesIter(Walk::RowMajor(self.shape.iter(), row_major_step(self.shape))),
-        }
-    }
-
-    /// The strides in a vector of their own.
-    pub fn to_vec(self) -> Vec<i64> {
-        self.iter().collect()
-    }
-}
-
-/// The strides of a tensor, one by one.
-#[derive(Clone, Debug)]
-pub struct StridesIter<'a>(Walk<'a>);
-
-#[derive(Clone, Debug)]
-enum Walk<'a> {
-    Explicit(slice::Iter<'a, i64>),
-    /// The lengths, and the row-major stride of an axis in front of the next one.
-    RowMajor(slice::Iter<'a, i64>, i64),
-}
-
-impl Iterator for StridesIter<'_> {
-    type Item = i64;
-
-    #[inline]
-    fn next(&mut self) -> Option<i64> {
-        match &mut self.0 {
-            Walk::Explicit(strides) => strides.next().copied(),
-            Walk::RowMajor(lengths, step) => {
-                *step /= (*lengths.next()?).max(1);
-                Some(*step)
-            }
-        }
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let (Walk::Explicit(left) | Walk::RowMajor(left, _)) = &self.0;
-        left.size_hint()
-    }
-}
-
-impl ExactSizeIterator for StridesIter<'_> {}
-
-/// The product of all lengths, empty axes counted as 1: the row-major stride of an axis in front of the first.
-#[inline]
-fn row_major_step(shape: &[i64]) -> i64 {
-    shape.iter().fold(1, |step: i64, length| step.saturating_mul((*length).max(1)))
-}
-
-impl fmt::Debug for Strides<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
-    }
-}
-
-impl PartialEq<[i64]> for Strides<'_> {
-    fn eq(&self, other: &[i64]) -> bool {
-        self.iter().eq(other.iter().copied())
-    }
-}
-
-impl<const N: usize> PartialEq<[i64; N]> for Strides<'_> {
-    fn eq(&self, other: &[i64; N]) -> bool {
-        *self == other[..]
-    }
-}
+use crate::error::Error;
+use crate::types::DataType;
 
 /// The elements that a layout reaches, relative to the first one: `lowest ..= highest`, with `lowest <= 0 <= highest`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -310,6 +213,7 @@ pub fn may_overlap(shape: &[i64], strides: Option<&[i64]>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Strides;
     use super::*;
 
     const F32: DataType = DataType::FLOAT32;

@@ -3,10 +3,9 @@
 use core::mem;
 use core::ptr::NonNull;
 
-use crate::owner::{self, Memory};
+use super::owned::{Raw, Tensor};
+use crate::error::{Error, Rejected};
 use crate::sys::{self, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor};
-use crate::tensor::Raw;
-use crate::{Error, Rejected, Tensor};
 
 impl Tensor {
     /// Takes over a versioned managed tensor (DLPack 1.0 and later).
@@ -95,27 +94,9 @@ impl Tensor {
         };
         Err(Rejected { value: self, error })
     }
-
-    /// The tensor in a managed struct of ours.
-    pub(crate) fn rehouse<H: owner::Header>(self) -> NonNull<H> {
-        let flags = self.flags();
-        let memory = Memory { dtype: self.dtype(), device: self.device(), flags, is_valid: false };
-        let ndim = self.descriptor().ndim();
-        // SAFETY: by (1) and (2) the tensor describes memory that it keeps alive, and the new struct says the same.
-        unsafe {
-            owner::place(self, memory, ndim, |tensor: &mut Self, shape, strides| {
-                let descriptor = tensor.descriptor();
-                shape.copy_from_slice(descriptor.shape());
-                for (stride, given) in strides.iter_mut().zip(descriptor.strides().iter()) {
-                    *stride = given;
-                }
-                (descriptor.data().cast_mut(), flags)
-            })
-        }
-    }
 }
 
 /// Whether a raw tensor is as consumers like it: with a deleter, explicit strides, and the data at its first element.
-pub(crate) fn is_plain(raw: &DLTensor, has_deleter: bool) -> bool {
+pub(super) fn is_plain(raw: &DLTensor, has_deleter: bool) -> bool {
     has_deleter && raw.byte_offset == 0 && (raw.ndim == 0 || !raw.strides.is_null())
 }

@@ -8,11 +8,13 @@
 use core::fmt;
 use core::ptr::NonNull;
 
-use crate::abi::is_plain;
-use crate::owner::{self, Header, Memory};
+use super::abi::is_plain;
+use super::owned::{Raw, Tensor};
+use super::owner::{self, Header, Memory};
+use crate::error::Error;
+use crate::layout::descriptor::Descriptor;
 use crate::sys::{DLManagedTensor, DLManagedTensorVersioned, DLTensor};
-use crate::tensor::Raw;
-use crate::{DataType, Descriptor, Error, Tensor};
+use crate::types::DataType;
 
 /// An owned DLPack tensor whose memory others may read and write while it lives.
 ///

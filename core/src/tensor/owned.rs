@@ -4,10 +4,13 @@ use core::fmt;
 use core::mem::{self, offset_of};
 use core::ptr::NonNull;
 
+use super::owner::{self, Buffer, Memory};
+use super::view::{TensorMut, TensorRef};
+use crate::error::{Error, Rejected};
+use crate::layout::descriptor::Descriptor;
 use crate::layout::{self, Strides};
-use crate::owner::{self, Buffer, Memory};
 use crate::sys::{self, DLManagedTensor, DLManagedTensorVersioned, DLTensor};
-use crate::{DataType, Descriptor, Device, Element, Error, Flags, TensorMut, TensorRef};
+use crate::types::{DataType, Device, Element, Flags};
 
 /// An owned DLPack tensor: from a Rust value, or from a producer of any language through either ABI.
 ///
@@ -20,10 +23,10 @@ use crate::{DataType, Descriptor, Device, Element, Error, Flags, TensorMut, Tens
 ///    `READ_ONLY` is clear.
 /// 3. The deleter, where there is one, has not run; it may run on any thread.
 /// 4. `Raw::Owned` came from `owner::place` with an owner of the type that its provenance names.
-pub struct Tensor(pub(crate) Raw);
+pub struct Tensor(pub(super) Raw);
 
 #[derive(Clone, Copy)]
-pub(crate) enum Raw {
+pub(super) enum Raw {
     /// Made here, from a Rust value.
     Owned(NonNull<DLManagedTensorVersioned>),
     Versioned(NonNull<DLManagedTensorVersioned>),
@@ -34,21 +37,6 @@ pub(crate) enum Raw {
 unsafe impl Send for Tensor {}
 // SAFETY: a shared handle only reads, by (2); owners are not reachable through it.
 unsafe impl Sync for Tensor {}
-
-/// A value that came back because a conversion was refused, and why.
-#[derive(Debug)]
-pub struct Rejected<T> {
-    /// The value, unchanged.
-    pub value: T,
-    /// Why it was refused.
-    pub error: Error,
-}
-
-impl<T> From<Rejected<T>> for Error {
-    fn from(rejected: Rejected<T>) -> Self {
-        rejected.error
-    }
-}
 
 impl Tensor {
     /// A row-major tensor over a Rust buffer: `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `Arc<Vec<T>>` or `&'static [T]`.
@@ -73,38 +61,6 @@ impl Tensor {
         // SAFETY: their numbers are the same, as checked above.
         let managed = unsafe { owner::place_buffer(buffer, shape) };
         Ok(Self(Raw::Owned(managed)))
-    }
-
-    /// A new row-major tensor of `parts`, which all have one type and shape, side by side along the new axis `axis`
-    /// (the array API's `stack`), marked as copied.
-    ///
-    /// `Copies: always`, once.
-    ///
-    /// # Errors
-    /// What does not fit together: [`Error::DTypeMismatch`], [`Error::NdimMismatch`], [`Error::AxisMismatch`];
-    /// [`Error::IndexOutOfBounds`] for the axis; [`Error::Unsupported`] without any part, and for elements packed into
-    /// parts of bytes; [`Error::NotOnHost`], [`Error::OutOfMemory`], and [`Error::InvalidBool`] for booleans.
-    pub fn stack(parts: &[TensorRef<'_>], axis: usize) -> Result<Self, Error> {
-        crate::stack::stack(parts, axis)
-    }
-
-    /// A new row-major tensor in host memory with the type and shape of `like`, marked as copied. `write` writes its
-    /// bytes at the address that it gets.
-    ///
-    /// For adapters whose framework copies better than a loop over strides can. The memory is a `Vec` of the element
-    /// type where Rust has one.
-    ///
-    /// # Safety
-    /// If `write` gives `Ok`, it has written all `like.nbytes()` bytes.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`], and what `write` returns.
-    pub unsafe fn filled(
-        like: &Descriptor<'_>,
-        write: impl FnOnce(*mut u8) -> Result<(), Error>,
-    ) -> Result<Self, Error> {
-        // SAFETY: the caller's promise.
-        unsafe { crate::relayout::filled(like, false, write) }
     }
 
     /// A tensor over memory that `owner` keeps alive, in one allocation of fixed size.
@@ -166,6 +122,24 @@ impl Tensor {
         }
     }
 
+    /// The tensor in a managed struct of ours.
+    pub(super) fn rehouse<H: owner::Header>(self) -> NonNull<H> {
+        let flags = self.flags();
+        let memory = Memory { dtype: self.dtype(), device: self.device(), flags, is_valid: false };
+        let ndim = self.descriptor().ndim();
+        // SAFETY: by (1) and (2) the tensor describes memory that it keeps alive, and the new struct says the same.
+        unsafe {
+            owner::place(self, memory, ndim, |tensor: &mut Self, shape, strides| {
+                let descriptor = tensor.descriptor();
+                shape.copy_from_slice(descriptor.shape());
+                for (stride, given) in strides.iter_mut().zip(descriptor.strides().iter()) {
+                    *stride = given;
+                }
+                (descriptor.data().cast_mut(), flags)
+            })
+        }
+    }
+
     /// The Rust value that owns the memory, if the tensor was made from an `O` and has not left Rust since.
     ///
     /// `Copies: never`. What was written through the tensor is in the value.
@@ -199,25 +173,6 @@ impl Tensor {
         } else {
             Err(self)
         }
-    }
-
-    /// The elements as a vector over this very memory, if an [adopting allocator](crate::adopting) is installed. Freeing the
-    /// vector drops the tensor.
-    ///
-    /// `Copies: never`. What is written through the vector need not reach the producer.
-    ///
-    /// # Errors
-    /// The tensor itself, if [`Descriptor::check_adoptable`] refuses it, or if a boolean is neither 0 nor 1.
-    #[cfg(feature = "adopting")]
-    pub fn adopt<T: Element>(mut self) -> Result<alloc::vec::Vec<T>, Self> {
-        if self.descriptor().check_adoptable::<T>().is_err() {
-            return Err(self);
-        }
-        let len = self.descriptor().len();
-        let Ok(elements) = self.view_mut().and_then(|mut view| view.as_mut_ptr::<T>()) else { return Err(self) };
-        // SAFETY: by (2) nobody else has access while the tensor lives, which the vector keeps; the elements are contiguous,
-        // as checked, and `as_mut_ptr` has checked type, alignment and values.
-        unsafe { crate::adopting::adopt(elements, len, self) }.map_err(|rejected| rejected.value)
     }
 
     /// The bytes of the elements as the vector of bytes that owns them, if it holds just these elements, in row-major
@@ -254,7 +209,7 @@ impl Tensor {
     }
 
     #[inline]
-    pub(crate) fn dl_tensor(&self) -> &DLTensor {
+    pub(super) fn dl_tensor(&self) -> &DLTensor {
         match &self.0 {
             // SAFETY: (1) and (3): the struct is alive and does not change.
             Raw::Owned(managed) | Raw::Versioned(managed) => unsafe { &managed.as_ref().dl_tensor },
@@ -265,7 +220,7 @@ impl Tensor {
 
     /// Establishes invariant (1), as far as numbers can.
     #[inline]
-    pub(crate) fn revalidate(&self) -> Result<(), Error> {
+    pub(super) fn revalidate(&self) -> Result<(), Error> {
         // SAFETY: `shape` and `strides` are as the constructors' callers promise.
         unsafe { Descriptor::from_raw(self.dl_tensor(), self.flags()) }.map(|_| ())
     }
@@ -352,26 +307,6 @@ impl Tensor {
     /// As [`TensorRef::as_slice`]; [`Error::ReadOnly`] and [`Error::Overlap`].
     pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T], Error> {
         self.view_mut()?.into_mut_slice()
-    }
-
-    /// The elements in a vector, in row-major order.
-    ///
-    /// `Copies: always`, once.
-    ///
-    /// # Errors
-    /// As [`TensorRef::to_vec`].
-    pub fn to_vec<T: Element>(&self) -> Result<alloc::vec::Vec<T>, Error> {
-        self.view().to_vec()
-    }
-
-    /// A new row-major tensor with the same elements.
-    ///
-    /// `Copies: always`, once.
-    ///
-    /// # Errors
-    /// As [`TensorRef::to_contiguous`].
-    pub fn to_contiguous(&self) -> Result<Self, Error> {
-        self.view().to_contiguous()
     }
 }
 

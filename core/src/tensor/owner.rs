@@ -5,7 +5,6 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::alloc::Layout;
-use core::any::TypeId;
 use core::ffi::c_void;
 use core::hint;
 use core::mem::{offset_of, size_of};
@@ -13,8 +12,9 @@ use core::ptr::{self, NonNull};
 use core::slice;
 
 use crate::layout;
+use crate::layout::descriptor::Provenance;
 use crate::sys::{self, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor};
-use crate::{DataType, Device, Element, Flags};
+use crate::types::{DataType, Device, Element, Flags};
 
 /// What the memory of an exported value is, apart from its layout.
 #[derive(Clone, Copy, Debug)]
@@ -28,25 +28,6 @@ pub struct Memory {
     /// Whether every element is known to be a valid value of its type. If not, booleans are checked whenever they are
     /// read as `bool`; for all other types it makes no difference.
     pub is_valid: bool,
-}
-
-/// What is known of the owner of a tensor that was made here.
-pub(crate) struct Provenance {
-    /// The type of the owner.
-    pub(crate) type_id: fn() -> TypeId,
-    /// See [`Memory::is_valid`].
-    pub(crate) is_valid: bool,
-}
-
-impl Provenance {
-    /// That of an `O`: static, so that a block and a descriptor hold one address.
-    #[inline]
-    pub(crate) fn of<O: 'static>(is_valid: bool) -> &'static Self {
-        match is_valid {
-            true => const { &Self { type_id: TypeId::of::<O>, is_valid: true } },
-            false => const { &Self { type_id: TypeId::of::<O>, is_valid: false } },
-        }
-    }
 }
 
 /// A Rust value that owns a run of elements and can be [exported](crate::Tensor::new) with any row-major shape.
@@ -115,7 +96,7 @@ fn unique<B: ?Sized>(shared: &mut Arc<B>) -> Option<&mut B> {
 }
 
 /// A managed tensor struct of either ABI.
-pub(crate) trait Header: Sized {
+pub(super) trait Header: Sized {
     fn new(
         dl_tensor: DLTensor,
         manager_ctx: *mut c_void,
@@ -171,7 +152,7 @@ fn block_layout<H, O>(ndim: usize) -> (Layout, usize) {
 /// # Safety
 /// As [`Tensor::from_owner`](crate::Tensor::from_owner).
 #[inline]
-pub(crate) unsafe fn place<H: Header, O: 'static>(
+pub(super) unsafe fn place<H: Header, O: 'static>(
     owner: O,
     memory: Memory,
     ndim: usize,
@@ -251,7 +232,7 @@ unsafe fn place_described<H: Header, O: 'static>(
 // Not inlined: it gives a pointer, in a register, so that callers are small and make their `Result` in its place. To copy
 // one that was just written stalls the processor.
 #[inline(never)]
-pub(crate) unsafe fn place_buffer<B: Buffer>(buffer: B, shape: &[usize]) -> NonNull<DLManagedTensorVersioned> {
+pub(super) unsafe fn place_buffer<B: Buffer>(buffer: B, shape: &[usize]) -> NonNull<DLManagedTensorVersioned> {
     let memory = Memory { dtype: B::Item::DTYPE, device: Device::CPU, flags: Flags::empty(), is_valid: true };
     // SAFETY: `Buffer` promises initialised elements that stay in place, and that nobody else has access unless they are
     // read-only; the caller's promise for their number.
@@ -304,7 +285,7 @@ unsafe extern "C" fn delete<H, O>(managed: *mut H) {
 ///
 /// # Safety
 /// As [`delete`], and `managed` is not NULL.
-pub(crate) unsafe fn take<H, O>(managed: *mut H) -> O {
+pub(super) unsafe fn take<H, O>(managed: *mut H) -> O {
     // SAFETY: invariant (2).
     let owner = unsafe { managed.cast::<u8>().wrapping_add(offset_of!(Block<H, O>, owner)).cast::<O>().read() };
     // SAFETY: the caller's promise; the owner has moved out.
@@ -331,7 +312,7 @@ unsafe fn free<H, O>(managed: *mut H) {
 /// # Safety
 /// `managed` came from [`place`], and is alive.
 #[inline]
-pub(crate) unsafe fn provenance<H>(managed: NonNull<H>) -> &'static Provenance {
+pub(super) unsafe fn provenance<H>(managed: NonNull<H>) -> &'static Provenance {
     // SAFETY: the caller's promise, and invariant (3).
     unsafe { managed.cast::<Block<H, ()>>().as_ref().provenance }
 }
@@ -340,7 +321,7 @@ pub(crate) unsafe fn provenance<H>(managed: NonNull<H>) -> &'static Provenance {
 ///
 /// # Safety
 /// `managed` came from [`place`] with the same types, and lives for `'a`.
-pub(crate) unsafe fn peek<'a, H: 'a, O>(managed: NonNull<H>) -> &'a O {
+pub(super) unsafe fn peek<'a, H: 'a, O>(managed: NonNull<H>) -> &'a O {
     // SAFETY: invariant (2); the block begins with `managed`.
     unsafe { &managed.cast::<Block<H, O>>().as_ref().owner }
 }

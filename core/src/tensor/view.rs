@@ -1,13 +1,13 @@
 //! Borrowed tensors: reading them ([`TensorRef`]) and writing them ([`TensorMut`]).
 
-use alloc::vec::Vec;
-use core::mem::MaybeUninit;
 use core::ops::Deref;
 use core::{mem, ptr, slice};
 
-use crate::elements::{Elements, Offsets};
+use crate::copy::{Elements, Offsets};
+use crate::error::Error;
+use crate::layout::descriptor::Descriptor;
 use crate::layout::{self, Dims};
-use crate::{DataType, Descriptor, Device, Element, Error, Flags, Tensor};
+use crate::types::{DataType, Device, Element, Flags};
 
 /// A borrowed tensor whose elements may be read: checked once, then free to use.
 ///
@@ -146,7 +146,7 @@ impl<'a> TensorRef<'a> {
 
     /// Every element is a valid value of its type: only booleans can be invalid, unless they are known not to be.
     #[inline]
-    pub(crate) fn check_values(&self) -> Result<(), Error> {
+    pub(super) fn check_values(&self) -> Result<(), Error> {
         if self.dtype != DataType::BOOL || self.owner.is_some_and(|owner| owner.is_valid) {
             return Ok(());
         }
@@ -177,71 +177,6 @@ impl<'a> TensorRef<'a> {
                 return Err(Error::InvalidBool { index, value });
             }
         }
-    }
-
-    /// The elements in a vector, in row-major order.
-    ///
-    /// `Copies: always`, once.
-    ///
-    /// # Errors
-    /// As [`TensorRef::as_ptr`], but alignment is no matter; [`Error::OutOfMemory`].
-    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
-        self.check_dtype(T::DTYPE)?;
-        self.check_values()?;
-        crate::relayout::to_vec(self)
-    }
-
-    /// The bytes of the elements in row-major order, of any type. Sub-byte elements stay packed or padded as they are.
-    ///
-    /// `Copies: always`, once.
-    ///
-    /// # Errors
-    /// [`Error::NotOnHost`] and [`Error::OutOfMemory`].
-    pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
-        crate::relayout::to_bytes(self)
-    }
-
-    /// The elements written to `target`, in row-major order.
-    ///
-    /// `Copies: always`, once.
-    ///
-    /// # Errors
-    /// As [`TensorRef::to_vec`]; [`Error::LengthMismatch`] if `target` has another number of elements.
-    pub fn copy_to_slice<T: Element>(&self, target: &mut [T]) -> Result<(), Error> {
-        let target: *mut [T] = target;
-        // SAFETY: initialised elements are possibly uninitialised ones, and only valid ones are written.
-        self.copy_to_uninit(unsafe { &mut *(target as *mut [MaybeUninit<T>]) })?;
-        Ok(())
-    }
-
-    /// The elements written to memory that is not initialised yet, in row-major order.
-    ///
-    /// `Copies: always`, once.
-    ///
-    /// # Errors
-    /// As [`TensorRef::copy_to_slice`].
-    pub fn copy_to_uninit<'t, T: Element>(&self, target: &'t mut [MaybeUninit<T>]) -> Result<&'t mut [T], Error> {
-        if target.len() != self.len() {
-            return Err(Error::LengthMismatch { expected: self.len(), found: target.len() });
-        }
-        self.check_dtype(T::DTYPE)?;
-        self.check_host()?;
-        self.check_values()?;
-        // SAFETY: `target` has room for all elements.
-        unsafe { crate::relayout::copy(self, target.as_mut_ptr().cast()) };
-        // SAFETY: all of them are written, they are of its type, and valid.
-        Ok(unsafe { slice::from_raw_parts_mut(target.as_mut_ptr().cast(), target.len()) })
-    }
-
-    /// A new row-major tensor with the same elements, of any type, marked as copied.
-    ///
-    /// `Copies: always`, once. Sub-byte elements stay packed or padded as they are.
-    ///
-    /// # Errors
-    /// [`Error::NotOnHost`], [`Error::OutOfMemory`], and [`Error::InvalidBool`] for booleans.
-    pub fn to_contiguous(&self) -> Result<Tensor, Error> {
-        self.check_values()?;
-        crate::relayout::to_tensor(self)
     }
 }
 

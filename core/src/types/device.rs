@@ -2,11 +2,9 @@
 #![forbid(unsafe_code)]
 
 use core::fmt;
-use core::str::FromStr;
 
-use crate::error::Excerpt;
+use super::dtype::parse_number;
 use crate::sys::{self, DLDevice};
-use crate::Error;
 
 /// The kind of device: an open integer, because producers may know kinds that we do not.
 #[repr(transparent)]
@@ -139,26 +137,22 @@ impl fmt::Display for Device {
     }
 }
 
-impl FromStr for Device {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let parse = || {
-            let (name, id) = match text.split_once(':') {
-                Some((name, id)) => (name, parse_signed(id)?),
-                None => (text, 0),
-            };
-            let named = KINDS.iter().find(|(_, known, _)| *known == name).map(|(kind, ..)| *kind);
-            let kind = named.or_else(|| Some(DeviceType(parse_signed(name.strip_prefix("device")?)?)))?;
-            Some(Self::new(kind, id))
+impl Device {
+    /// The device that `text` names, if there is one.
+    pub(crate) fn named(text: &str) -> Option<Self> {
+        let (name, id) = match text.split_once(':') {
+            Some((name, id)) => (name, parse_signed(id)?),
+            None => (text, 0),
         };
-        parse().ok_or_else(|| Error::UnknownName { what: "device", name: Excerpt::new(text) })
+        let named = KINDS.iter().find(|(_, known, _)| *known == name).map(|(kind, ..)| *kind);
+        let kind = named.or_else(|| Some(DeviceType(parse_signed(name.strip_prefix("device")?)?)))?;
+        Some(Self::new(kind, id))
     }
 }
 
 fn parse_signed(digits: &str) -> Option<i32> {
     let unsigned = digits.strip_prefix('-').unwrap_or(digits);
-    crate::dtype::parse_number::<u32>(unsigned)?;
+    parse_number::<u32>(unsigned)?;
     digits.parse().ok().filter(|_| digits != "-0")
 }
 

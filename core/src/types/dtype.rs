@@ -5,9 +5,7 @@ use alloc::string::ToString;
 use core::fmt;
 use core::str::FromStr;
 
-use crate::error::Excerpt;
 use crate::sys::{self, DLDataType};
-use crate::Error;
 
 /// The kind of number an element is: an open integer, because producers may know codes that we do not.
 #[repr(transparent)]
@@ -230,20 +228,16 @@ impl fmt::Display for DataType {
     }
 }
 
-impl FromStr for DataType {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
+impl DataType {
+    /// The type that `name` names, if there is one. Every type has one spelling: `"code2_32"` is no other name for
+    /// `"float32"`.
+    pub(crate) fn named(name: &str) -> Option<Self> {
         // "complex64" ends like a type of 64 lanes, so the whole string is tried first.
         let vector = || {
             let (scalar, lanes) = name.rsplit_once('x')?;
             Some(parse_scalar(scalar)?.with_lanes(parse_number(lanes)?))
         };
-        // Every type has one spelling: "code2_32" is no other name for "float32".
-        parse_scalar(name)
-            .or_else(vector)
-            .filter(|dtype| dtype.to_string() == name)
-            .ok_or_else(|| Error::UnknownName { what: "dtype", name: Excerpt::new(name) })
+        parse_scalar(name).or_else(vector).filter(|dtype| dtype.to_string() == name)
     }
 }
 
@@ -263,7 +257,7 @@ fn parse_scalar(name: &str) -> Option<DataType> {
 }
 
 /// Decimal digits only, without a sign or leading zeros.
-pub(crate) fn parse_number<N: FromStr>(digits: &str) -> Option<N> {
+pub(super) fn parse_number<N: FromStr>(digits: &str) -> Option<N> {
     let canonical = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
     if canonical {
         digits.parse().ok()
@@ -275,6 +269,7 @@ pub(crate) fn parse_number<N: FromStr>(digits: &str) -> Option<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Error, Excerpt};
 
     #[test]
     fn every_code_and_width_survives_its_name() {

@@ -2,7 +2,7 @@
 
 use core::mem::size_of;
 
-use crate::DataType;
+use super::dtype::DataType;
 
 mod sealed {
     /// # Safety
@@ -57,82 +57,131 @@ impl Element for bool {
     const DTYPE: DataType = DataType::BOOL;
 }
 
-/// Calls `$body` with `$T` bound to the Rust type of `$dtype`, or evaluates `$otherwise`.
-macro_rules! dispatch {
-    ($dtype:expr, $T:ident => $body:expr, _ => $otherwise:expr) => {{
-        use $crate::Element;
+/// Evaluates an expression with a name bound to the Rust type of a [`DataType`], or another one if there is no such type.
+///
+/// For adapter writers: `T` is the type whose [`Element::DTYPE`] is the one given. Without a list, all element types of
+/// this build count, those of `half` and `num_complex` where their features are on. With a list, only the types in it do:
+/// those that the framework has. The first expression is compiled once for each type.
+///
+/// ```
+/// use dlbridge_core::{by_dtype, DataType};
+///
+/// let size = |dtype| by_dtype!(dtype, T => Some(size_of::<T>()), _ => None);
+/// assert_eq!(size(DataType::FLOAT64), Some(8));
+/// assert_eq!(size(DataType::FLOAT4_E2M1FN), None);
+///
+/// let is_index = |dtype| by_dtype!(dtype, [i32, i64], _T => true, _ => false);
+/// assert!(is_index(DataType::INT64) && !is_index(DataType::UINT8));
+/// ```
+#[macro_export]
+macro_rules! by_dtype {
+    ($dtype:expr, [$($ty:ty),* $(,)?], $T:ident => $body:expr, _ => $otherwise:expr) => {
         match $dtype {
-            d if d == <f32 as Element>::DTYPE => {
-                type $T = f32;
+            $(dtype if dtype == <$ty as $crate::Element>::DTYPE => {
+                type $T = $ty;
                 $body
-            }
-            d if d == <f64 as Element>::DTYPE => {
-                type $T = f64;
-                $body
-            }
-            #[cfg(feature = "half")]
-            d if d == <half::f16 as Element>::DTYPE => {
-                type $T = half::f16;
-                $body
-            }
-            #[cfg(feature = "half")]
-            d if d == <half::bf16 as Element>::DTYPE => {
-                type $T = half::bf16;
-                $body
-            }
-            d if d == <i64 as Element>::DTYPE => {
-                type $T = i64;
-                $body
-            }
-            d if d == <i32 as Element>::DTYPE => {
-                type $T = i32;
-                $body
-            }
-            d if d == <i16 as Element>::DTYPE => {
-                type $T = i16;
-                $body
-            }
-            d if d == <i8 as Element>::DTYPE => {
-                type $T = i8;
-                $body
-            }
-            d if d == <u64 as Element>::DTYPE => {
-                type $T = u64;
-                $body
-            }
-            d if d == <u32 as Element>::DTYPE => {
-                type $T = u32;
-                $body
-            }
-            d if d == <u16 as Element>::DTYPE => {
-                type $T = u16;
-                $body
-            }
-            d if d == <u8 as Element>::DTYPE => {
-                type $T = u8;
-                $body
-            }
-            d if d == <bool as Element>::DTYPE => {
-                type $T = bool;
-                $body
-            }
-            #[cfg(feature = "complex")]
-            d if d == <num_complex::Complex<f32> as Element>::DTYPE => {
-                type $T = num_complex::Complex<f32>;
-                $body
-            }
-            #[cfg(all(feature = "complex", feature = "half"))]
-            d if d == <num_complex::Complex<half::f16> as Element>::DTYPE => {
-                type $T = num_complex::Complex<half::f16>;
-                $body
-            }
-            #[cfg(feature = "complex")]
-            d if d == <num_complex::Complex<f64> as Element>::DTYPE => {
-                type $T = num_complex::Complex<f64>;
-                $body
-            }
+            })*
             _ => $otherwise,
         }
-    }};
+    };
+    ($dtype:expr, $T:ident => $body:expr, _ => $otherwise:expr) => {
+        $crate::__with_features!($dtype, $T => $body, _ => $otherwise)
+    };
+    // The types that are there whatever the features, behind those that a feature adds.
+    (@ [$($more:ty),*] $dtype:expr, $($rest:tt)*) => {
+        $crate::by_dtype!(
+            $dtype,
+            [f32, f64, i64, i32, i16, i8, u64, u32, u16, u8, bool $(, $more)*],
+            $($rest)*
+        )
+    };
 }
-pub(crate) use dispatch;
+
+// The features are those of this crate. An exported macro is expanded in another, so that it cannot ask for them itself:
+// it calls one of these.
+
+/// The types of no feature.
+#[cfg(not(any(feature = "half", feature = "complex")))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __with_features {
+    ($($all:tt)*) => { $crate::by_dtype!(@ [] $($all)*) };
+}
+
+/// The types of `half`.
+#[cfg(all(feature = "half", not(feature = "complex")))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __with_features {
+    ($($all:tt)*) => { $crate::by_dtype!(@ [$crate::__types::f16, $crate::__types::bf16] $($all)*) };
+}
+
+/// The types of `complex`.
+#[cfg(all(not(feature = "half"), feature = "complex"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __with_features {
+    ($($all:tt)*) => {
+        $crate::by_dtype!(@ [$crate::__types::Complex<f32>, $crate::__types::Complex<f64>] $($all)*)
+    };
+}
+
+/// The types of both.
+#[cfg(all(feature = "half", feature = "complex"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __with_features {
+    ($($all:tt)*) => {
+        $crate::by_dtype!(
+            @ [
+                $crate::__types::f16,
+                $crate::__types::bf16,
+                $crate::__types::Complex<$crate::__types::f16>,
+                $crate::__types::Complex<f32>,
+                $crate::__types::Complex<f64>
+            ]
+            $($all)*
+        )
+    };
+}
+
+/// What [`by_dtype!`] names in crates that need not depend on these themselves.
+#[doc(hidden)]
+pub mod types {
+    #[cfg(feature = "half")]
+    pub use half::{bf16, f16};
+    #[cfg(feature = "complex")]
+    pub use num_complex::Complex;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+    use std::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn every_element_type_is_bound_for_its_dtype_and_nothing_else() {
+        let found = DataType::ALL
+            .iter()
+            .filter(|dtype| by_dtype!(**dtype, T => T::DTYPE == **dtype, _ => false))
+            .map(|dtype| dtype.to_string());
+        let mut expected = std::vec![
+            "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"
+        ];
+        if cfg!(feature = "half") {
+            expected.extend(["float16", "bfloat16"]);
+        }
+        if cfg!(feature = "complex") {
+            expected.extend(["complex64", "complex128"]);
+        }
+        if cfg!(all(feature = "half", feature = "complex")) {
+            expected.push("complex32");
+        }
+        let (mut found, mut expected) = (found.collect::<Vec<_>>(), expected);
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,22 @@
+//! Types and devices out of the names that they print as. Parsing stands here, above both, because it can fail.
+
+use core::str::FromStr;
+
+use super::{Error, Excerpt};
+use crate::types::{DataType, Device};
+
+impl FromStr for DataType {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Self::named(name).ok_or_else(|| Error::UnknownName { what: "dtype", name: Excerpt::new(name) })
+    }
+}
+
+impl FromStr for Device {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Self::named(name).ok_or_else(|| Error::UnknownName { what: "device", name: Excerpt::new(name) })
+    }
+}
