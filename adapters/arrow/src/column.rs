@@ -78,7 +78,7 @@ impl Column {
     /// order of the tensor's axes.
     ///
     /// # Errors
-    /// [`Error::InvalidExtension`].
+    /// [`Error::InvalidMetadata`].
     pub fn dim_names(&self) -> Result<Option<Vec<String>>, Error> {
         let tensor = FixedShape::of(&self.field).map_err(|error| locate(self.field.name(), error))?;
         Ok(tensor.and_then(|tensor| tensor.logical_names()))
@@ -87,7 +87,7 @@ impl Column {
     /// The same `arrow.fixed_shape_tensor` with these names for the axes behind the first. A tensor does not carry them.
     ///
     /// # Errors
-    /// [`Error::InvalidExtension`] if the column is no such tensor, or has another number of axes.
+    /// [`Error::InvalidMetadata`] if the column is no such tensor, or has another number of axes.
     pub fn with_dim_names(self, names: &[&str]) -> Result<Self, Error> {
         let tensor =
             FixedShape::of(&self.field).and_then(|tensor| tensor.unwrap_or_default().with_logical_names(names));

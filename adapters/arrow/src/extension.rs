@@ -114,7 +114,7 @@ impl FixedShape {
 pub(crate) fn is_bool8(field: &Field) -> Result<bool, Error> {
     match (field.extension_type_name(), field.data_type()) {
         (Some(BOOL8), DataType::Int8) => Ok(true),
-        (Some(BOOL8), _) => Err(Error::InvalidExtension { name: BOOL8, problem: "the storage type is not Int8" }),
+        (Some(BOOL8), _) => Err(Error::InvalidMetadata { name: BOOL8, problem: "the storage type is not Int8" }),
         _ => Ok(false),
     }
 }
@@ -137,7 +137,7 @@ fn mark(mut field: Field, name: &str, metadata: &str) -> Field {
 }
 
 fn invalid(problem: &'static str) -> Error {
-    Error::InvalidExtension { name: FIXED_SHAPE_TENSOR, problem }
+    Error::InvalidMetadata { name: FIXED_SHAPE_TENSOR, problem }
 }
 
 #[cfg(test)]
@@ -165,7 +165,7 @@ mod tests {
         for other in [lists(5), lists(-1), DataType::Int8] {
             assert!(matches!(
                 FixedShape::of(&shape.mark(Field::new("x", other, false))),
-                Err(Error::InvalidExtension { .. })
+                Err(Error::InvalidMetadata { .. })
             ));
         }
         let named = shape.with_logical_names(&["x", "y"]).unwrap();
@@ -192,7 +192,7 @@ mod tests {
             (r#"{"shape":[2,3],"dim_names":["H"]}"#, 6),
             (r#"{"shape":[2,3],"dim_names":[1,2]}"#, 6),
         ] {
-            assert!(matches!(of(metadata, size), Err(Error::InvalidExtension { .. })), "{metadata}");
+            assert!(matches!(of(metadata, size), Err(Error::InvalidMetadata { .. })), "{metadata}");
         }
     }
 }

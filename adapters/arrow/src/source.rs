@@ -87,7 +87,7 @@ impl<'a> Walk<'a> {
         let Some(field) = self.field else { return Ok(None) };
         if !field.data_type().equals_datatype(self.array.data_type()) {
             let (expected, found) = (excerpt(field.data_type()), excerpt(self.array.data_type()));
-            return Err(Error::FieldMismatch { expected, found });
+            return Err(Error::SchemaMismatch { expected, found });
         }
         if let Some(unknown) = extension::unknown(field).filter(|_| !options.extensions_as_storage) {
             let (found, option) = (Excerpt::new(unknown), "Options::extensions_as_storage");
@@ -133,7 +133,10 @@ impl<'a> Walk<'a> {
         let nulls = nulls.slice(self.window.start, self.window.len());
         match (nulls.null_count(), options.nulls) {
             (0, _) => {}
-            (count, Nulls::Refuse) => return Err(Error::Nulls { count, found: excerpt(self.array.data_type()) }),
+            (count, Nulls::Refuse) => {
+                let (found, option) = (excerpt(self.array.data_type()), "Options::fill_nulls or Options::keep_nulls");
+                return Err(Error::Nulls { count, found, option });
+            }
             _ => self.validity.push(nulls),
         }
         Ok(())

@@ -173,6 +173,8 @@ pub enum Error {
         count: usize,
         /// The type that has them, shortened.
         found: Excerpt,
+        /// The options that say it.
+        option: &'static str,
     },
     /// The framework's elements are no plain numbers, and how to read them is a choice that was not made.
     NeedsOption {
@@ -197,16 +199,16 @@ pub enum Error {
         /// Its length.
         found: usize,
     },
-    /// A field describes an array of another type.
-    FieldMismatch {
-        /// The type that the field has, shortened.
+    /// A schema describes a column of another type.
+    SchemaMismatch {
+        /// The type that the schema says, shortened.
         expected: Excerpt,
-        /// The type of the array, shortened.
+        /// The type of the column, shortened.
         found: Excerpt,
     },
-    /// The metadata of an extension type contradict the data, or themselves.
-    InvalidExtension {
-        /// The extension type.
+    /// The metadata that say how to read a column contradict the data, or themselves.
+    InvalidMetadata {
+        /// What the metadata describe.
         name: &'static str,
         /// What is wrong.
         problem: &'static str,
@@ -320,11 +322,9 @@ impl fmt::Display for Error {
             }
             Self::RequiresGrad { framework } => write!(f, "the {framework} tensor requires grad: detach it first"),
             Self::Unsupported { framework, what } => write!(f, "{framework} has no {what}"),
-            Self::Nulls { count, found } => write!(
-                f,
-                "{count} of {found:?} are null: fill them with Options::fill_nulls, or share what lies under them with \
-                 Options::keep_nulls, and take the mask of valid elements"
-            ),
+            Self::Nulls { count, found, option } => {
+                write!(f, "{count} of {found:?} are null: set {option} to say what becomes of them")
+            }
             Self::NeedsOption { found, option } => {
                 write!(f, "{found:?} is no plain number: set {option} to say how it is read")
             }
@@ -337,10 +337,13 @@ impl fmt::Display for Error {
                     "list {row} has {found} elements, expected {expected}: pad all lists to one length, null ones too"
                 )
             }
-            Self::FieldMismatch { expected, found } => {
-                write!(f, "the array holds {found:?}, its field says {expected:?}: give it the field that it came with")
+            Self::SchemaMismatch { expected, found } => {
+                write!(
+                    f,
+                    "the column holds {found:?}, its schema says {expected:?}: give it the schema that it came with"
+                )
             }
-            Self::InvalidExtension { name, problem } => write!(f, "extension type {name}: {problem}"),
+            Self::InvalidMetadata { name, problem } => write!(f, "the metadata of {name} are wrong: {problem}"),
             Self::NotRepresentable { what, dtype } => write!(f, "{what} is no {dtype}"),
             Self::InColumn { column, error } => write!(f, "column {column:?}: {error}"),
             Self::CopyRequired { framework, reason } => {

@@ -12,7 +12,7 @@ use crate::types::{DataType, Device, Flags};
 ///
 /// # Invariants
 /// 1. Lengths are 0 or more; strides, where explicit, are as many as lengths.
-/// 2. The element count, the size and the extent in bytes fit an `isize`, as [`layout::validate`] checks.
+/// 2. The element count, the size and the extent in bytes fit an `isize`, as [`validate`](super::validate) checks.
 /// 3. `data` points at the first element (`byte_offset` applied), and is not NULL if there are elements.
 #[derive(Clone, Copy)]
 pub struct Descriptor<'a> {

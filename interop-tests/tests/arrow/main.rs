@@ -49,7 +49,8 @@ fn in_column(column: &str, error: Error) -> Error {
 }
 
 fn nulls(count: usize, found: &str) -> Error {
-    Error::Nulls { count, found: Excerpt::new(found) }
+    let option = "Options::fill_nulls or Options::keep_nulls";
+    Error::Nulls { count, found: Excerpt::new(found), option }
 }
 
 fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {

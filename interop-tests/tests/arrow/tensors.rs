@@ -70,7 +70,7 @@ fn contradicting_metadata_name_the_column() {
         for error in [(&column).share::<Tensor>().err(), column.dim_names().err()] {
             let Some(Error::InColumn { column: name, error }) = error else { panic!("{metadata}: {error:?}") };
             assert_eq!(name.as_str(), "column");
-            assert!(matches!(*error, Error::InvalidExtension { .. }), "{metadata}: {error}");
+            assert!(matches!(*error, Error::InvalidMetadata { .. }), "{metadata}: {error}");
         }
         assert!(matches!(column.route::<Tensor>(), Route::Impossible(_)));
     }
@@ -86,7 +86,7 @@ fn contradicting_metadata_name_the_column() {
     ] {
         let column = Column::new(array.clone(), extension(array.data_type(), name, r#"{"shape": [1]}"#));
         let error = column.share::<Tensor>().unwrap_err();
-        assert!(matches!(error.root(), Error::InvalidExtension { .. }), "{error}");
+        assert!(matches!(error.root(), Error::InvalidMetadata { .. }), "{error}");
     }
     let unknown = Column::new(bytes.clone(), extension(bytes.data_type(), "acme.float8", ""));
     let error = (&unknown).share::<Tensor>().unwrap_err();
@@ -94,7 +94,7 @@ fn contradicting_metadata_name_the_column() {
     assert_eq!(*error.root(), Error::NeedsOption { found: Excerpt::new("acme.float8"), option });
     assert_eq!(unknown.with(Options::new().extensions_as_storage()).convert::<Vec<u8>>().unwrap(), [1]);
     let other = Column::new(bytes, field("x", ArrowType::Int8));
-    assert!(matches!(other.share::<Tensor>().unwrap_err().root(), Error::FieldMismatch { .. }));
+    assert!(matches!(other.share::<Tensor>().unwrap_err().root(), Error::SchemaMismatch { .. }));
 }
 
 #[test]
