@@ -2,7 +2,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Int8Type};
-use arrow_array::{Array, ArrowPrimitiveType, downcast_dictionary_array, downcast_primitive_array};
+use arrow_array::{Array, downcast_dictionary_array, downcast_primitive_array};
 use arrow_buffer::{ArrowNativeType, ScalarBuffer, i256};
 use arrow_schema::DataType as ArrowType;
 use dlbridge_core::layout;
@@ -23,7 +23,7 @@ impl Source<'_> {
             let valid = self.in_memory().map(|entry| valid[entry - self.window.start]);
             by_dtype!(
                 self.dtype,
-                A => fill_nulls::<<A as ArrowPrimitiveType>::Native>(&mut copy, valid, fill),
+                T => fill_nulls::<T>(&mut copy, valid, fill),
                 _ => fill_nulls::<bool>(&mut copy, valid, fill)
             )?;
         }
@@ -109,7 +109,7 @@ impl Source<'_> {
             },
             Storage::Dictionary => by_dtype!(
                 self.dtype,
-                A => self.look_up::<<A as ArrowPrimitiveType>::Native>(&like, entries),
+                T => self.look_up::<T>(&like, entries),
                 _ => Err(unsupported(leaf.data_type()))
             ),
             Storage::Plain => Err(unsupported(leaf.data_type())),

@@ -100,56 +100,15 @@ pub(crate) fn excerpt(dtype: &ArrowType) -> Excerpt {
     Excerpt::new(&dtype.to_string())
 }
 
-/// Calls `$body` with `$A` bound to Arrow's type of `$dtype`, or evaluates `$otherwise`.
+/// [`dlbridge_core::by_dtype!`] for the types that Arrow has as numbers.
 macro_rules! by_dtype {
-    ($dtype:expr, $A:ident => $body:expr, _ => $otherwise:expr) => {
-        match $dtype {
-            dlbridge_core::DataType::INT8 => {
-                type $A = arrow_array::types::Int8Type;
-                $body
-            }
-            dlbridge_core::DataType::INT16 => {
-                type $A = arrow_array::types::Int16Type;
-                $body
-            }
-            dlbridge_core::DataType::INT32 => {
-                type $A = arrow_array::types::Int32Type;
-                $body
-            }
-            dlbridge_core::DataType::INT64 => {
-                type $A = arrow_array::types::Int64Type;
-                $body
-            }
-            dlbridge_core::DataType::UINT8 => {
-                type $A = arrow_array::types::UInt8Type;
-                $body
-            }
-            dlbridge_core::DataType::UINT16 => {
-                type $A = arrow_array::types::UInt16Type;
-                $body
-            }
-            dlbridge_core::DataType::UINT32 => {
-                type $A = arrow_array::types::UInt32Type;
-                $body
-            }
-            dlbridge_core::DataType::UINT64 => {
-                type $A = arrow_array::types::UInt64Type;
-                $body
-            }
-            dlbridge_core::DataType::FLOAT16 => {
-                type $A = arrow_array::types::Float16Type;
-                $body
-            }
-            dlbridge_core::DataType::FLOAT32 => {
-                type $A = arrow_array::types::Float32Type;
-                $body
-            }
-            dlbridge_core::DataType::FLOAT64 => {
-                type $A = arrow_array::types::Float64Type;
-                $body
-            }
-            _ => $otherwise,
-        }
+    ($dtype:expr, $T:ident => $body:expr, _ => $otherwise:expr) => {
+        dlbridge_core::by_dtype!(
+            $dtype,
+            [i8, i16, i32, i64, u8, u16, u32, u64, half::f16, f32, f64],
+            $T => $body,
+            _ => $otherwise
+        )
     };
 }
 pub(crate) use by_dtype;

@@ -149,7 +149,7 @@ pub(crate) fn own(buffer: Buffer, dtype: DataType, shape: &[i64], strides: &[i64
     let layout = (dtype, shape, strides);
     let buffer = by_dtype!(
         dtype,
-        A => match buffer.into_vec::<<A as ArrowPrimitiveType>::Native>() {
+        T => match buffer.into_vec::<T>() {
             // SAFETY: as many elements as checked above, in a vector that is moved in; its memory does not move.
             Ok(vec) => return Ok(unsafe { place(vec, layout, Flags::empty(), |vec| vec.as_mut_ptr().cast()) }),
             Err(buffer) => buffer,

@@ -3,8 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use arrow_array::types::ArrowPrimitiveType;
-use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeListArray, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeListArray, PrimitiveArray, downcast_primitive};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, MutableBuffer, ScalarBuffer};
 use arrow_schema::{DataType as ArrowType, Field, FieldRef};
 use dlbridge_core::layout::{self, Dims};
@@ -47,7 +46,7 @@ pub(crate) fn buffer(tensor: Tensor) -> Buffer {
     };
     let tensor = by_dtype!(
         tensor.dtype(),
-        A => match tensor.into_vec::<<A as ArrowPrimitiveType>::Native>() {
+        T => match tensor.into_vec::<T>() {
             Ok(vec) => return Buffer::from_vec(vec),
             Err(tensor) => tensor,
         },
@@ -301,9 +300,13 @@ fn list_size(length: usize) -> Result<i32, Error> {
 
 /// An array of plain numbers.
 pub(crate) fn primitive(dtype: DataType, buffer: Buffer) -> Result<ArrayRef, Error> {
-    by_dtype!(
-        dtype,
-        A => Ok(Arc::new(PrimitiveArray::<A>::new(buffer.into(), None))),
+    macro_rules! array {
+        ($Numbers:ty) => {
+            Ok(Arc::new(PrimitiveArray::<$Numbers>::new(buffer.into(), None)))
+        };
+    }
+    downcast_primitive!(
+        ArrowType::from_dlpack(dtype)? => (array),
         _ => Err(Error::UnsupportedDType { framework: NAME, dtype })
     )
 }

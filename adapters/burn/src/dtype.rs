@@ -75,64 +75,15 @@ impl Interchange<Burn> for BurnDevice {
     }
 }
 
-/// Calls `$body` with `$T` bound to the Rust type of a burn dtype, or evaluates `$otherwise`.
+/// [`dlbridge_core::by_dtype!`] for the types that burn has.
 macro_rules! by_dtype {
     ($dtype:expr, $T:ident => $body:expr, _ => $otherwise:expr) => {
-        match $dtype {
-            burn_std::DType::F64 => {
-                type $T = f64;
-                $body
-            }
-            burn_std::DType::F32 | burn_std::DType::Flex32 => {
-                type $T = f32;
-                $body
-            }
-            burn_std::DType::F16 => {
-                type $T = half::f16;
-                $body
-            }
-            burn_std::DType::BF16 => {
-                type $T = half::bf16;
-                $body
-            }
-            burn_std::DType::I64 => {
-                type $T = i64;
-                $body
-            }
-            burn_std::DType::I32 => {
-                type $T = i32;
-                $body
-            }
-            burn_std::DType::I16 => {
-                type $T = i16;
-                $body
-            }
-            burn_std::DType::I8 => {
-                type $T = i8;
-                $body
-            }
-            burn_std::DType::U64 => {
-                type $T = u64;
-                $body
-            }
-            burn_std::DType::U32 => {
-                type $T = u32;
-                $body
-            }
-            burn_std::DType::U16 => {
-                type $T = u16;
-                $body
-            }
-            burn_std::DType::U8 => {
-                type $T = u8;
-                $body
-            }
-            burn_std::DType::Bool(burn_std::BoolStore::Native | burn_std::BoolStore::U8) => {
-                type $T = bool;
-                $body
-            }
-            _ => $otherwise,
-        }
+        dlbridge_core::by_dtype!(
+            $dtype,
+            [f64, f32, half::f16, half::bf16, i64, i32, i16, i8, u64, u32, u16, u8, bool],
+            $T => $body,
+            _ => $otherwise
+        )
     };
 }
 pub(crate) use by_dtype;

@@ -118,7 +118,7 @@ impl Export<Burn> for FlexTensor {
         };
         // The only handle: the vector itself, if it is one.
         let vec = by_dtype!(
-            dtype,
+            source.dtype,
             T => match source.is_whole {
                 true => bytes.try_into_vec::<T>().map(|vec| place_vec(vec, &source.shape)),
                 false => Err(bytes),
@@ -168,7 +168,7 @@ fn describe<R>(
     let is_vec =
         |align, size| is_own && source.is_whole && bytes.align() == align && bytes.capacity().is_multiple_of(size);
     let tensor = by_dtype!(
-        dtype,
+        source.dtype,
         T => match is_vec(align_of::<T>(), size_of::<T>()) {
             true => tensor.owned_by::<Vec<T>>(),
             false => tensor.owned_by::<Exported>(),

@@ -27,12 +27,13 @@ pub fn to_host<const D: usize, K: Basic>(tensor: &BurnTensor<D, K>) -> Result<Te
     let data = if data.dtype().is_bool() { data.convert_dtype(DType::Bool(BoolStore::Native)) } else { data };
     let (bytes, shape, dtype) = data.into_parts();
     let shape: Vec<usize> = shape.iter().copied().collect();
+    let dtype = dtype.to_dlpack()?;
     by_dtype!(
         dtype,
         T => match bytes.try_into_vec::<T>() {
             Ok(vec) => Ok(Tensor::new(vec, &shape)?),
             // Memory of another alignment, or of a device's own: kept as it is.
-            Err(bytes) => own(bytes, dtype.to_dlpack()?, &shape),
+            Err(bytes) => own(bytes, dtype, &shape),
         },
         _ => Err(Error::Inexpressible { framework: NAME, what: "this dtype" })
     )
@@ -82,7 +83,7 @@ pub fn from_host<const D: usize, K: Basic + TensorKind>(
     }
     let shape: Shape = tensor.shape().iter().map(|length| *length as usize).collect::<Vec<_>>().into();
     let bytes = by_dtype!(
-        dtype,
+        tensor.dtype(),
         T => Bytes::from_elems(tensor.to_vec::<T>()?),
         _ => return Err(Error::UnsupportedDType { framework: NAME, dtype: tensor.dtype() })
     );

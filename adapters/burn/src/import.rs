@@ -23,12 +23,11 @@ pub(crate) fn checked_dtype(tensor: &Tensor) -> Result<DType, Error> {
 
 impl Import<Burn> for FlexTensor {
     fn plan(tensor: &Descriptor<'_>) -> Route {
-        let dtype = match DType::from_dlpack(tensor.dtype()).and_then(|dtype| tensor.check_host().map(|()| dtype)) {
-            Ok(dtype) => dtype,
-            Err(error) => return Route::Impossible(error),
-        };
+        if let Err(error) = DType::from_dlpack(tensor.dtype()).and_then(|_| tensor.check_host()) {
+            return Route::Impossible(error);
+        }
         // burn casts its bytes to elements, and panics if they are not aligned.
-        let align = by_dtype!(dtype, T => align_of::<T>(), _ => 1);
+        let align = by_dtype!(tensor.dtype(), T => align_of::<T>(), _ => 1);
         match tensor.check_align(align) {
             Ok(()) => Route::Shared,
             Err(_) => Route::Copied(Reason::Misaligned { align }),
@@ -44,7 +43,7 @@ impl Import<Burn> for FlexTensor {
         };
         let shape: Shape = tensor.shape().iter().map(|length| *length as usize).collect();
         let tensor = by_dtype!(
-            dtype,
+            tensor.dtype(),
             T => match tensor.into_vec::<T>() {
                 Ok(vec) => return Ok(Self::new(Bytes::from_elems(vec), Layout::contiguous(shape), dtype)),
                 Err(tensor) => tensor,

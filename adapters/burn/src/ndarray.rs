@@ -127,7 +127,7 @@ impl Import<Burn> for NdArrayTensor {
         let shape: Shape = tensor.shape().iter().map(|length| *length as usize).collect::<Vec<_>>().into();
         // A vector becomes an array, and all other memory is borrowed.
         let bytes = by_dtype!(
-            dtype,
+            tensor.dtype(),
             T => match tensor.into_vec::<T>() {
                 Ok(vec) => Bytes::from_elems(vec),
                 Err(tensor) => foreign(tensor).map_or_else(|| Bytes::from_elems(Vec::<T>::new()), |(bytes, _)| bytes),

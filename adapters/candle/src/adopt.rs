@@ -2,16 +2,16 @@
 
 use std::mem;
 
-use candle_core::{DType, Device as CandleDevice, Tensor as CandleTensor, WithDType};
+use candle_core::{Device as CandleDevice, Tensor as CandleTensor, WithDType};
 use dlbridge_core::adopting::{self, adopt};
 use dlbridge_core::{Descriptor, Element, Error, Reason, Tensor};
 
-use crate::NAME;
-use crate::import::{by_dtype, failed};
+use crate::dtype::by_dtype;
+use crate::{NAME, failed};
 
 /// Why a tensor is not adopted, if it is not.
-pub(crate) fn check(tensor: &Descriptor<'_>, dtype: DType) -> Result<(), Reason> {
-    by_dtype!(dtype, T => check_as::<T>(tensor), _raw => Err(Reason::ForeignMemory))
+pub(crate) fn check(tensor: &Descriptor<'_>) -> Result<(), Reason> {
+    by_dtype!(tensor.dtype(), T => check_as::<T>(tensor), _ => Err(Reason::ForeignMemory))
 }
 
 fn check_as<T: Element>(tensor: &Descriptor<'_>) -> Result<(), Reason> {
@@ -22,11 +22,11 @@ fn check_as<T: Element>(tensor: &Descriptor<'_>) -> Result<(), Reason> {
 
 /// A tensor that [`check`] has accepted, as candle's own. Memory that must not be written, or whose gaps may be somebody
 /// else's, is sealed: a read lock is never released, so that whoever would write waits.
-pub(crate) fn import(tensor: Tensor, dtype: DType) -> Result<CandleTensor, Error> {
+pub(crate) fn import(tensor: Tensor) -> Result<CandleTensor, Error> {
     by_dtype!(
-        dtype,
+        tensor.dtype(),
         T => import_as::<T>(tensor),
-        _raw => Err(Error::CopyRequired { framework: NAME, reason: Reason::ForeignMemory })
+        _ => Err(Error::CopyRequired { framework: NAME, reason: Reason::ForeignMemory })
     )
 }
 

@@ -60,3 +60,16 @@ impl Interchange<Candle> for CandleDevice {
         }
     }
 }
+
+/// [`dlbridge_core::by_dtype!`] for the types that candle has as elements of a Rust type, rather than as bytes.
+macro_rules! by_dtype {
+    ($dtype:expr, $T:ident => $body:expr, _ => $otherwise:expr) => {
+        dlbridge_core::by_dtype!(
+            $dtype,
+            [u8, u32, i16, i32, i64, half::bf16, half::f16, f32, f64],
+            $T => $body,
+            _ => $otherwise
+        )
+    };
+}
+pub(crate) use by_dtype;

@@ -3,73 +3,26 @@
 use candle_core::op::BackpropOp;
 use candle_core::{CpuStorage, DType, Device as CandleDevice, Storage, Tensor as CandleTensor, WithDType};
 use dlbridge_core::{Descriptor, Element, Error, Import, Interchange, Reason, Route, Tensor, TensorRef};
-
 use float8::F8E4M3;
 
+use crate::dtype::by_dtype;
 use crate::export::Exported;
-use crate::{Candle, NAME, adopt};
-
-/// Calls `$body` with `$T` bound to the Rust type of a candle dtype, or `$raw` for those kept as bytes.
-macro_rules! by_dtype {
-    ($dtype:expr, $T:ident => $body:expr, $raw:ident => $raw_body:expr) => {
-        match $dtype {
-            DType::U8 => {
-                type $T = u8;
-                $body
-            }
-            DType::U32 => {
-                type $T = u32;
-                $body
-            }
-            DType::I16 => {
-                type $T = i16;
-                $body
-            }
-            DType::I32 => {
-                type $T = i32;
-                $body
-            }
-            DType::I64 => {
-                type $T = i64;
-                $body
-            }
-            DType::BF16 => {
-                type $T = half::bf16;
-                $body
-            }
-            DType::F16 => {
-                type $T = half::f16;
-                $body
-            }
-            DType::F32 => {
-                type $T = f32;
-                $body
-            }
-            DType::F64 => {
-                type $T = f64;
-                $body
-            }
-            $raw => $raw_body,
-        }
-    };
-}
-
-pub(crate) use by_dtype;
+use crate::{Candle, NAME, adopt, failed};
 
 impl Import<Candle> for CandleTensor {
     fn plan(tensor: &Descriptor<'_>) -> Route {
-        let dtype = match check(tensor) {
-            Ok(dtype) => dtype,
-            Err(error) => return Route::Impossible(error),
-        };
+        if let Err(error) = check(tensor) {
+            return Route::Impossible(error);
+        }
         if tensor.is_owned_by::<Exported>() {
             return Route::Shared;
         }
-        let is_vec = by_dtype!(dtype, T => tensor.is_owned_by::<Vec<T>>(), _raw => tensor.is_owned_by::<Vec<u8>>());
+        let is_vec =
+            by_dtype!(tensor.dtype(), T => tensor.is_owned_by::<Vec<T>>(), _ => tensor.is_owned_by::<Vec<u8>>());
         if is_vec && tensor.is_row_major() {
             return Route::Shared;
         }
-        match adopt::check(tensor, dtype) {
+        match adopt::check(tensor) {
             Ok(()) => Route::Shared,
             Err(_) if is_vec => Route::Copied(Reason::Strided),
             Err(reason) => Route::Copied(reason),
@@ -84,29 +37,29 @@ impl Import<Candle> for CandleTensor {
             Err(tensor) => tensor,
         };
         let tensor = by_dtype!(
-            dtype,
+            tensor.dtype(),
             T => match tensor.into_vec::<T>() {
                 Ok(vec) => return from_vec(vec, shape),
                 Err(tensor) => tensor,
             },
-            raw => match tensor.into_bytes() {
-                Ok(bytes) => return from_bytes(raw, bytes, shape),
+            _ => match tensor.into_bytes() {
+                Ok(bytes) => return from_bytes(dtype, bytes, shape),
                 Err(tensor) => tensor,
             }
         );
-        match adopt::check(&tensor.descriptor(), dtype) {
-            Ok(()) => adopt::import(tensor, dtype),
+        match adopt::check(&tensor.descriptor()) {
+            Ok(()) => adopt::import(tensor),
             // A tensor that shows only a part of the vector that owns it.
             Err(_) => Err(Error::CopyRequired { framework: NAME, reason: Reason::Strided }),
         }
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
-        let shape = dims(tensor);
+        let (dtype, shape) = (check(tensor)?, dims(tensor));
         by_dtype!(
-            check(tensor)?,
+            tensor.dtype(),
             T => from_vec(copy::<T>(tensor)?, shape),
-            raw => from_bytes(raw, tensor.to_bytes()?, shape)
+            _ => from_bytes(dtype, tensor.to_bytes()?, shape)
         )
     }
 }
@@ -128,10 +81,6 @@ fn dims(tensor: &Descriptor<'_>) -> Vec<usize> {
 
 fn from_vec<T: WithDType>(vec: Vec<T>, shape: Vec<usize>) -> Result<CandleTensor, Error> {
     CandleTensor::from_vec(vec, shape, &CandleDevice::Cpu).map_err(failed)
-}
-
-pub(crate) fn failed(error: candle_core::Error) -> Error {
-    Error::Framework { framework: NAME, message: error.to_string().into() }
 }
 
 /// The elements in a vector, whose pages are huge ones if it is large and the system has them: most of the time of a large

@@ -53,3 +53,7 @@ pub use candle_core;
 pub enum Candle {}
 
 const NAME: &str = "candle";
+
+fn failed(error: candle_core::Error) -> dlbridge_core::Error {
+    dlbridge_core::Error::Framework { framework: NAME, message: error.to_string().into() }
+}

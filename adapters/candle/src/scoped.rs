@@ -6,9 +6,9 @@ use std::{alloc, mem};
 use candle_core::{CpuStorage, DType, Device as CandleDevice, InplaceOp1, Layout, Tensor as CandleTensor, WithDType};
 use dlbridge_core::{Element, Error, Interchange, Tensor};
 
-use crate::NAME;
 use crate::adopt::Steps;
-use crate::import::{by_dtype, failed};
+use crate::dtype::by_dtype;
+use crate::{NAME, failed};
 
 /// Calls `use_it` with a candle tensor over the memory of `tensor`, and takes the memory back when it returns or panics.
 ///
@@ -25,12 +25,12 @@ use crate::import::{by_dtype, failed};
 /// # Errors
 /// Types and layouts that candle cannot hold, misaligned elements, and [`Error::OutOfMemory`] for the zeros.
 pub unsafe fn lend<R>(tensor: &Tensor, use_it: impl FnOnce(&CandleTensor) -> R) -> Result<R, Error> {
-    let dtype = DType::from_dlpack(tensor.dtype())?;
+    DType::from_dlpack(tensor.dtype())?;
     by_dtype!(
-        dtype,
+        tensor.dtype(),
         // SAFETY: the caller's promise.
         T => unsafe { lend_as::<T, R>(tensor, use_it) },
-        _raw => Err(Error::UnsupportedDType { framework: NAME, dtype: tensor.dtype() })
+        _ => Err(Error::UnsupportedDType { framework: NAME, dtype: tensor.dtype() })
     )
 }
 
