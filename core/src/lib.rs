@@ -1,18 +1,13 @@
 //! The DLPack standard in safe Rust, and the traits that bridge tensor frameworks over it.
 //!
-//! | module | holds |
-//! |---|---|
-//! | [`sys`] | the C header: names, structs, constants |
-//! | [`DataType`], [`Device`], [`Flags`] | its integers as open Rust types that print and parse |
-//! | [`layout`] | the arithmetic of shapes and strides |
-//! | [`Descriptor`], [`TensorRef`], [`TensorMut`] | borrowed tensors: checked once, then free to use |
-//! | [`Tensor`] | the owned tensor, both ABIs in and out |
-//! | [`Aliased`] | the owned tensor that others may write at any time, as in Python |
-//! | [`Export`], [`Import`], [`View`] | what an adapter implements |
-//! | [`Bridge`], [`Lend`], [`Exchange`] | what users call |
+//! No framework is known here. The adapters are crates of their own (`dlbridge-ndarray`, `dlbridge-candle`,
+//! `dlbridge-tch` and others), and the crate `dlbridge` re-exports this one together with them.
 //!
-//! No framework is known here; the adapters are crates of their own (`dlbridge-ndarray`, `dlbridge-candle`,
-//! `dlbridge-tch`), and `dlbridge` re-exports them.
+//! # Use it
+//! [`Bridge`] has the verbs between owned tensors: `share`, `convert` and `route`. [`Lend`] and [`LendMut`] borrow a
+//! tensor as a view, and [`Exchange`] translates element types and devices without a tensor. [`Tensor`] owns its
+//! memory, [`TensorRef`] and [`TensorMut`] borrow it, and all of them know their [`DataType`], their [`Device`] and
+//! their [`layout`].
 //!
 //! ```
 //! use dlbridge_core::{Bridge, Lend, Tensor};
@@ -27,11 +22,32 @@
 //! # Ok::<(), dlbridge_core::Error>(())
 //! ```
 //!
-//! # Soundness
-//! Foreign memory enters through `unsafe` functions, [`Tensor::from_raw`] and [`Tensor::from_legacy_raw`] above all, whose
-//! callers vouch for the memory and for nothing else: every number of the struct is checked. Rust values enter through
-//! [`Tensor::new`], or through the adapters' [`Tensor::from_owner`]. From then on all is safe, and a deleter runs exactly
-//! once, on whatever thread drops the tensor.
+//! # Write an adapter
+//! An adapter is a crate that implements four traits for the types of its framework:
+//!
+//! | trait | what it says |
+//! |---|---|
+//! | [`Export`] | how a tensor of the framework becomes a [`Tensor`]; [`Tensor::from_owner`] makes one over any memory |
+//! | [`Import`] | how a [`Tensor`] becomes one of the framework, and whether that takes a copy |
+//! | [`View`], [`ViewMut`] | how a tensor is borrowed as a view type of the framework |
+//! | [`Interchange`] | which element types and devices the framework's own names stand for |
+//!
+//! [`by_dtype!`] binds the Rust type of an element type that is known at run time. A [`ReadOnly`] value holds read-only
+//! memory for a framework whose own type would allow to write.
+//!
+//! # Speak C
+//! [`sys`] has the header's own names and structs. [`Tensor::from_raw`] and [`Tensor::into_raw`] exchange tensors over
+//! the versioned ABI (DLPack 1.0 and later), [`Tensor::from_legacy_raw`] and [`Tensor::into_legacy_raw`] over the
+//! legacy one. [`Descriptor::from_raw`] checks a struct that somebody else owns. [`Aliased`] is the owned tensor that
+//! others may write at any time, as arrays in Python.
+//!
+//! # What it promises
+//! Foreign memory enters through `unsafe` functions, [`Tensor::from_raw`] and [`Tensor::from_legacy_raw`] above all,
+//! whose callers vouch for the memory and for nothing else: every number of the struct is checked. Rust values enter
+//! through [`Tensor::new`], or through the adapters' [`Tensor::from_owner`]. From then on all is safe, and a deleter
+//! runs exactly once, on whatever thread drops the tensor. Nothing here panics on what a producer sends: a refusal is
+//! an [`Error`], which says what was found, what was expected and what to do. `share` never copies; what copies says so
+//! in its documentation, in a line that begins with `Copies:`.
 #![no_std]
 
 extern crate alloc;

@@ -20,8 +20,8 @@ fn check_as<T: Element>(tensor: &Descriptor<'_>) -> Result<(), Reason> {
     Steps::of(tensor).obstacle().map_or(Ok(()), Err)
 }
 
-/// A tensor that [`check`] has accepted, as candle's own. Memory that must not be written, or whose gaps may be somebody
-/// else's, is sealed: a read lock is never released, so that whoever would write waits.
+/// A tensor that [`check`] has accepted, as candle's own. Memory that must not be written, or whose gaps may be
+/// somebody else's, is sealed: a read lock is never released, so that whoever would write waits.
 pub(crate) fn import(tensor: Tensor) -> Result<CandleTensor, Error> {
     by_dtype!(
         tensor.dtype(),
@@ -39,10 +39,10 @@ fn import_as<T: Element + WithDType>(tensor: Tensor) -> Result<CandleTensor, Err
     let has_gaps = steps.0.iter().try_fold(1usize, |count, step| count.checked_mul(step.len)) != Some(span);
     let is_sealed = descriptor.flags().is_read_only() || has_gaps;
     let data = tensor.data().cast_mut().cast::<T>();
-    // SAFETY: strides are not negative, so that the extent begins at the first element, and all of it is initialised until
-    // the tensor is dropped. Either nobody else has access, or nobody writes: candle writes through the lock only, which
-    // is never free for writers once the storage is sealed below, before anybody else has it. What is not sealed has no
-    // gaps, so that the extent is the elements.
+    // SAFETY: strides are not negative, so that the extent begins at the first element, and all of it is initialised
+    // until the tensor is dropped. Either nobody else has access, or nobody writes: candle writes through the lock
+    // only, which is never free for writers once the storage is sealed below, before anybody else has it. What is not
+    // sealed has no gaps, so that the extent is the elements.
     let vec = unsafe { adopt(data, span, tensor) }?;
     let base = CandleTensor::from_vec(vec, span, &CandleDevice::Cpu).map_err(failed)?;
     if is_sealed {
@@ -97,8 +97,8 @@ impl Steps {
         })
     }
 
-    /// Whether candle's operations make this layout of a flat run. With gaps it takes `unfold`, which computes its length
-    /// in `f32` and so makes too few steps of some long runs.
+    /// Whether candle's operations make this layout of a flat run. With gaps it takes `unfold`, which computes its
+    /// length in `f32` and so makes too few steps of some long runs.
     fn can_be_said(&self) -> bool {
         self.are_dense()
             || self.0.iter().enumerate().all(|(index, step)| {

@@ -83,8 +83,8 @@ fn from_vec<T: WithDType>(vec: Vec<T>, shape: Vec<usize>) -> Result<CandleTensor
     CandleTensor::from_vec(vec, shape, &CandleDevice::Cpu).map_err(failed)
 }
 
-/// The elements in a vector, whose pages are huge ones if it is large and the system has them: most of the time of a large
-/// copy goes into getting pages.
+/// The elements in a vector, whose pages are huge ones if it is large and the system has them: most of the time of a
+/// large copy goes into getting pages.
 fn copy<T: Element>(tensor: &TensorRef<'_>) -> Result<Vec<T>, Error> {
     let len = tensor.len();
     let mut elements: Vec<T> = Vec::new();
@@ -107,8 +107,8 @@ fn advise_huge_pages<T>(memory: &mut [T]) {
     let skipped = (first as usize).next_multiple_of(PAGE) - first as usize;
     if bytes >= LEAST {
         let (start, len) = (first.wrapping_add(skipped), (bytes - skipped) / PAGE * PAGE);
-        // SAFETY: whole pages within memory of our own, whose contents the advice does not change. That it is not heeded
-        // does not matter.
+        // SAFETY: whole pages within memory of our own, whose contents the advice does not change. That it is not
+        // heeded does not matter.
         unsafe { libc::madvise(start.cast(), len, libc::MADV_HUGEPAGE) };
     }
 }

@@ -12,16 +12,18 @@
 //! candle tensors change through `&self` (`slice_set`, `zero_set`, `Var::set`, in-place custom ops). The export holds
 //! the storage's read lock until it is dropped, on whatever thread: candle's own reading goes on, and **writes wait**.
 //! A thread that writes in place to a tensor whose export it still holds waits forever; and while a writer waits, so do
-//! `share`, `convert` and `route` of the same storage. [`export_unguarded`] shares without the lock, for callers who rule out writes themselves.
+//! `share`, `convert` and `route` of the same storage. [`export_unguarded`] shares without the lock, for callers who
+//! rule out writes themselves.
 //!
 //! # Adoption
 //! candle's storage is a `Vec`, which foreign memory is not. Where the application has installed the [adopting
 //! allocator](dlbridge_core::adopting), memory of 16 KiB or more becomes one all the same: nearly any layout without
-//! negative strides (Fortran order, pitched, stepped, broadcast) of a type that Rust has. Read-only memory, a mapped file
-//! or an Arrow column, and memory with gaps between its elements come in **sealed**: an operation that would write in place
-//! waits forever instead of writing. candle's own operations read on as ever; but once a writer waits, whoever asks for
-//! `storage_and_layout`, as `share` and `route` do, waits behind it. Everything else is one copy, onto huge pages where the system has them. `route` tells which it will be.
-//! Without the allocator, [`lend`] gives candle foreign memory for the length of a closure; it is `unsafe`.
+//! negative strides (Fortran order, pitched, stepped, broadcast) of a type that Rust has. Read-only memory, a mapped
+//! file or an Arrow column, and memory with gaps between its elements come in **sealed**: an operation that would write
+//! in place waits forever instead of writing. candle's own operations read on as ever; but once a writer waits, whoever
+//! asks for `storage_and_layout`, as `share` and `route` do, waits behind it. Everything else is one copy, onto huge
+//! pages where the system has them. `route` tells which it will be. Without the allocator, [`lend`] gives candle
+//! foreign memory for the length of a closure; it is `unsafe`.
 //!
 //! ```
 //! use candle_core::{Device, Tensor};

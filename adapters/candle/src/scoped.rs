@@ -10,7 +10,8 @@ use crate::adopt::Steps;
 use crate::dtype::by_dtype;
 use crate::{NAME, failed};
 
-/// Calls `use_it` with a candle tensor over the memory of `tensor`, and takes the memory back when it returns or panics.
+/// Calls `use_it` with a candle tensor over the memory of `tensor`, and takes the memory back when it returns or
+/// panics.
 ///
 /// `Copies: never`. Nearly any layout without negative strides, of a type that Rust has. A clone or view of the candle
 /// tensor that outlives the call reads zeros from then on, which the system gives pages for when they are read.
@@ -19,8 +20,8 @@ use crate::{NAME, failed};
 /// 1. No in-place operation inside `use_it` replaces or resizes the storage's vector: it is not candle's to free.
 /// 2. Nothing inside `use_it` writes in place, unless `tensor` is not read-only and nobody else looks at it, or at what
 ///    it borrows to, meanwhile.
-/// 3. No lock of the storage (`storage_and_layout`, an export of this crate) is still held when `use_it` returns: taking
-///    the memory back would wait for it.
+/// 3. No lock of the storage (`storage_and_layout`, an export of this crate) is still held when `use_it` returns:
+///    taking the memory back would wait for it.
 ///
 /// # Errors
 /// Types and layouts that candle cannot hold, misaligned elements, and [`Error::OutOfMemory`] for the zeros.
@@ -49,8 +50,8 @@ unsafe fn lend_as<T: Element + WithDType, R>(
     let span = descriptor.extent().map_or(0, |extent| extent.span() as usize);
     let shape: Vec<usize> = descriptor.shape().iter().map(|length| *length as usize).collect();
     let zeros = T::to_cpu_storage_owned(zeroed::<T>(span)?);
-    // SAFETY: as many elements as the extent has, which are there while `tensor` is borrowed. That they are not of Rust's
-    // allocator does not matter, because `Lent` takes them out again before the vector is dropped.
+    // SAFETY: as many elements as the extent has, which are there while `tensor` is borrowed. That they are not of
+    // Rust's allocator does not matter, because `Lent` takes them out again before the vector is dropped.
     let elements = unsafe { Vec::from_raw_parts(data, span, span) };
     let storage = T::to_cpu_storage_owned(elements);
     let base = CandleTensor::from_storage(

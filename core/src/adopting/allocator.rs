@@ -25,8 +25,8 @@ impl<A> Adopting<A> {
     }
 }
 
-// SAFETY: as `A`, but for blocks in the registry, which nobody but `adopt` has put there, and which `A` never sees: they
-// are taken out once, and let go of through their owner. Nothing here unwinds.
+// SAFETY: as `A`, but for blocks in the registry, which nobody but `adopt` has put there, and which `A` never sees:
+// they are taken out once, and let go of through their owner. Nothing here unwinds.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Adopting<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -140,9 +140,8 @@ fn probe() -> bool {
     // SAFETY: allocated above, and not used afterwards unless it has not been freed.
     unsafe { alloc::alloc::dealloc(hint::black_box(block), layout) };
     if seen.load(Ordering::Relaxed) {
-        // The hook has dropped the owner, and the block is there still. An allocator around the hook that writes to what
-        // is freed would write to foreign memory.
-        // SAFETY: the block has not been freed.
+        // The hook has dropped the owner, and the block is there still. An allocator around the hook that writes to
+        // what is freed would write to foreign memory. SAFETY: the block has not been freed.
         let is_intact = (0..LEAST).all(|at| unsafe { block.wrapping_add(at).read_volatile() } == PATTERN);
         // SAFETY: as above; free it as what it is.
         unsafe { alloc::alloc::dealloc(block, layout) };
@@ -153,8 +152,8 @@ fn probe() -> bool {
     false
 }
 
-/// A block of `size` bytes at this address can be adopted as elements of this alignment: the allocator is installed, the
-/// block large enough and aligned.
+/// A block of `size` bytes at this address can be adopted as elements of this alignment: the allocator is installed,
+/// the block large enough and aligned.
 ///
 /// # Errors
 /// Why not: [`Reason::ForeignMemory`] if no [`Adopting`] is installed, [`Reason::Misaligned`], [`Reason::Small`].
@@ -175,8 +174,8 @@ pub fn check(address: usize, size: usize, align: usize) -> Result<(), Reason> {
 /// `Copies: never`.
 ///
 /// # Safety
-/// 1. `elements` points to `len` initialised, valid elements, in one allocation of at most `isize::MAX` bytes, which stay
-///    where they are until `owner` is dropped.
+/// 1. `elements` points to `len` initialised, valid elements, in one allocation of at most `isize::MAX` bytes, which
+///    stay where they are until `owner` is dropped.
 /// 2. Until then they may be written, and nobody else reads or writes them; or nobody writes through the vector, and
 ///    nobody else writes them.
 ///

@@ -88,8 +88,8 @@ impl Registry {
         ((address as u64 >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
     }
 
-    /// `false` if the block is certainly not adopted. Who frees an adopted block has got it from who adopted it, so that
-    /// the entry is visible.
+    /// `false` if the block is certainly not adopted. Who frees an adopted block has got it from who adopted it, so
+    /// that the entry is visible.
     #[inline]
     pub(super) fn may_have(&self, block: *mut u8) -> bool {
         self.live.load(Ordering::Relaxed) != 0

@@ -10,8 +10,8 @@ use crate::tensor::Tensor;
 use crate::types::Element;
 
 impl Descriptor<'_> {
-    /// The memory can become a vector by adoption: row-major elements of `T` on the host, which nobody else uses, in a block
-    /// that the installed [allocator](crate::adopting) takes.
+    /// The memory can become a vector by adoption: row-major elements of `T` on the host, which nobody else uses, in a
+    /// block that the installed [allocator](crate::adopting) takes.
     ///
     /// # Errors
     /// Why not.
@@ -31,8 +31,8 @@ impl Descriptor<'_> {
 }
 
 impl Tensor {
-    /// The elements as a vector over this very memory, if an [adopting allocator](crate::adopting) is installed. Freeing the
-    /// vector drops the tensor.
+    /// The elements as a vector over this very memory, if an [adopting allocator](crate::adopting) is installed.
+    /// Freeing the vector drops the tensor.
     ///
     /// `Copies: never`. What is written through the vector need not reach the producer.
     ///
@@ -44,8 +44,8 @@ impl Tensor {
         }
         let len = self.descriptor().len();
         let Ok(elements) = self.view_mut().and_then(|mut view| view.as_mut_ptr::<T>()) else { return Err(self) };
-        // SAFETY: by [`Tensor`]'s second invariant nobody else has access while the tensor lives, which the vector keeps; the elements are contiguous,
-        // as checked, and `as_mut_ptr` has checked type, alignment and values.
+        // SAFETY: by [`Tensor`]'s second invariant nobody else has access while the tensor lives, which the vector
+        // keeps; the elements are contiguous, as checked, and `as_mut_ptr` has checked type, alignment and values.
         unsafe { adopt(elements, len, self) }.map_err(|rejected| rejected.value)
     }
 }

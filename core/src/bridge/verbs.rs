@@ -62,8 +62,8 @@ pub trait Bridge<Out, In>: Sized {
         }
         let requested = (policy == CopyPolicy::Always).then_some(Reason::Requested);
         match source {
-            // The source itself has to copy: into a row-major vector, which every framework that holds vectors takes as it
-            // is, and most others share.
+            // The source itself has to copy: into a row-major vector, which every framework that holds vectors takes as
+            // it is, and most others share.
             Some(reason) => {
                 let copy = self.export_copy()?;
                 drop(self);

@@ -160,8 +160,8 @@ pub(crate) const fn tile(size: usize) -> usize {
 }
 
 /// Copies a tile of rows and columns through a buffer. Each column is read at once, because columns that are far apart
-/// keep each other out of the cache; `column` says where it begins, and its step from row to row. In the target, columns
-/// stand next to each other, and rows are `step` bytes apart.
+/// keep each other out of the cache; `column` says where it begins, and its step from row to row. In the target,
+/// columns stand next to each other, and rows are `step` bytes apart.
 ///
 /// # Safety
 /// There are no more rows and columns than [`tile`] says, and every element is readable in the source and writable in
@@ -270,7 +270,8 @@ mod tests {
 
     use crate::{Descriptor, Device, Element, Flags, TensorRef};
 
-    /// Copies of planes whole tiles and parts of tiles wide, in every order of three axes, against one element at a time.
+    /// Copies of planes whole tiles and parts of tiles wide, in every order of three axes, against one element at a
+    /// time.
     fn every_order<T: Element + PartialEq + core::fmt::Debug>(element: impl Fn(usize) -> T) {
         for [a, b, c] in [[3, 130, 70], [2, 64, 64], [1, 33, 65], [129, 2, 67], [40, 40, 3], [2, 3000, 3], [700, 9, 4]]
         {

@@ -108,7 +108,8 @@ impl<'a> Descriptor<'a> {
         Self { owner: Some(Provenance::of::<O>(false)), ..self }
     }
 
-    /// Whether the memory is, or will be, owned by an `O` that [`Tensor::downcast`](crate::Tensor::downcast) can take out.
+    /// Whether the memory is, or will be, owned by an `O` that [`Tensor::downcast`](crate::Tensor::downcast) can take
+    /// out.
     pub fn is_owned_by<O: 'static>(&self) -> bool {
         self.owner.is_some_and(|owner| (owner.type_id)() == TypeId::of::<O>())
     }
@@ -183,7 +184,8 @@ impl<'a> Descriptor<'a> {
         rules::is_column_major(self.shape, self.strides)
     }
 
-    /// The address of the first element. Reading it needs a [`TensorRef`](crate::TensorRef); on most devices it is not a CPU address.
+    /// The address of the first element. Reading it needs a [`TensorRef`](crate::TensorRef); on most devices it is not
+    /// a CPU address.
     #[inline]
     pub fn data(&self) -> *const u8 {
         self.data

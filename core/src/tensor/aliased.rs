@@ -118,8 +118,8 @@ impl Aliased {
         Self(self.0.into_read_only())
     }
 
-    /// A managed tensor for a consumer of the versioned ABI, one of any number: `owner` keeps the tensor alive until the
-    /// consumer calls the deleter.
+    /// A managed tensor for a consumer of the versioned ABI, one of any number: `owner` keeps the tensor alive until
+    /// the consumer calls the deleter.
     ///
     /// One allocation. `Copies: never`.
     ///
@@ -206,8 +206,8 @@ unsafe fn place<H: Header, O: Send + 'static>(owner: O, tensor: impl FnOnce(&O) 
     let Aliased(inner) = tensor(&owner);
     let (raw, flags) = (*inner.dl_tensor(), inner.flags());
     let memory = Memory { dtype: raw.dtype.into(), device: raw.device.into(), flags, is_valid: false };
-    // SAFETY: the tensor has valid numbers, which `raw` still points to: by the caller's promise they live in the owner,
-    // wherever that is.
+    // SAFETY: the tensor has valid numbers, which `raw` still points to: by the caller's promise they live in the
+    // owner, wherever that is.
     let descriptor = unsafe { Descriptor::from_checked(&raw, flags, None) };
     // SAFETY: a valid description of memory that the owner keeps alive, by the caller's promise. Who may write is up to
     // the consumer, as the struct goes to it at once.

@@ -198,8 +198,8 @@ unsafe fn copy_all(source: &TensorRef<'_>, target: *mut u8) -> Result<(), Error>
     Ok(())
 }
 
-/// A row-major tensor of the type and shape of `like`, whose bytes `write` writes. It is owned by a vector of the element
-/// type; where Rust has none, by one of bytes, or of 16-byte units if the elements are larger.
+/// A row-major tensor of the type and shape of `like`, whose bytes `write` writes. It is owned by a vector of the
+/// element type; where Rust has none, by one of bytes, or of 16-byte units if the elements are larger.
 ///
 /// # Safety
 /// `write` writes all `like.nbytes()` bytes at the address that it gets, or fails; if `is_valid`, with valid elements.

@@ -66,11 +66,11 @@ impl Tensor {
     /// A tensor over memory that `owner` keeps alive, in one allocation of fixed size.
     ///
     /// `describe` gets the owner in its final place, fills in `ndim` lengths and `ndim` strides (in elements, both
-    /// zeros at first), and returns the address of the first element. Strides on axes of length 0 or 1 are
-    /// normalised, and the address is dropped if there are no elements. [`Tensor::downcast`] gives the owner back whole,
-    /// whatever part of it the tensor shows. A `Vec` of the element type should be shown whole: imports that want one
-    /// count on it, and refuse a part with [`Reason::Strided`](crate::Reason::Strided) rather than copy it. Wrap the
-    /// vector in a type of your own to show a part.
+    /// zeros at first), and returns the address of the first element. Strides on axes of length 0 or 1 are normalised,
+    /// and the address is dropped if there are no elements. [`Tensor::downcast`] gives the owner back whole, whatever
+    /// part of it the tensor shows. A `Vec` of the element type should be shown whole: imports that want one count on
+    /// it, and refuse a part with [`Reason::Strided`](crate::Reason::Strided) rather than copy it. Wrap the vector in a
+    /// type of your own to show a part.
     ///
     /// `Copies: never`.
     ///

@@ -146,8 +146,8 @@ fn block_layout<H, O>(ndim: usize) -> (Layout, usize) {
     (layout.pad_to_align(), offset)
 }
 
-/// Moves `owner` into a managed tensor. `describe` fills in lengths and strides, which are normalised, and gives the first
-/// element and the flags (those of `memory` do not count).
+/// Moves `owner` into a managed tensor. `describe` fills in lengths and strides, which are normalised, and gives the
+/// first element and the flags (those of `memory` do not count).
 ///
 /// # Safety
 /// As [`Tensor::from_owner`](crate::Tensor::from_owner).
@@ -229,13 +229,13 @@ unsafe fn place_described<H: Header, O: 'static>(
 ///
 /// # Safety
 /// The buffer has as many elements as the shape, which passes [`layout::validate`].
-// Not inlined: it gives a pointer, in a register, so that callers are small and make their `Result` in its place. To copy
-// one that was just written stalls the processor.
+// Not inlined: it gives a pointer, in a register, so that callers are small and make their `Result` in its place. To
+// copy one that was just written stalls the processor.
 #[inline(never)]
 pub(super) unsafe fn place_buffer<B: Buffer>(buffer: B, shape: &[usize]) -> NonNull<DLManagedTensorVersioned> {
     let memory = Memory { dtype: B::Item::DTYPE, device: Device::CPU, flags: Flags::empty(), is_valid: true };
-    // SAFETY: `Buffer` promises initialised elements that stay in place, and that nobody else has access unless they are
-    // read-only; the caller's promise for their number.
+    // SAFETY: `Buffer` promises initialised elements that stay in place, and that nobody else has access unless they
+    // are read-only; the caller's promise for their number.
     unsafe {
         place_described(buffer, memory, shape.len(), |buffer: &mut B, lengths, strides| {
             for (length, given) in lengths.iter_mut().zip(shape) {

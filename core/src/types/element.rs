@@ -57,11 +57,12 @@ impl Element for bool {
     const DTYPE: DataType = DataType::BOOL;
 }
 
-/// Evaluates an expression with a name bound to the Rust type of a [`DataType`], or another one if there is no such type.
+/// Evaluates an expression with a name bound to the Rust type of a [`DataType`], or another one if there is no such
+/// type.
 ///
 /// For adapter writers: `T` is the type whose [`Element::DTYPE`] is the one given. Without a list, all element types of
-/// this build count, those of `half` and `num_complex` where their features are on. With a list, only the types in it do:
-/// those that the framework has. The first expression is compiled once for each type.
+/// this build count, those of `half` and `num_complex` where their features are on. With a list, only the types in it
+/// do: those that the framework has. The first expression is compiled once for each type.
 ///
 /// ```
 /// use dlbridge_core::{by_dtype, DataType};
@@ -97,8 +98,8 @@ macro_rules! by_dtype {
     };
 }
 
-// The features are those of this crate. An exported macro is expanded in another, so that it cannot ask for them itself:
-// it calls one of these.
+// The features are those of this crate. An exported macro is expanded in another, so that it cannot ask for them
+// itself: it calls one of these.
 
 /// The types of no feature.
 #[cfg(not(any(feature = "half", feature = "complex")))]

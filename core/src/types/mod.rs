@@ -1,4 +1,5 @@
-//! DLPack's integers as open Rust types that print: element types, devices, flags; and the Rust types that are elements.
+//! DLPack's integers as open Rust types that print: element types, devices, flags; and the Rust types that are
+//! elements.
 
 mod device;
 mod dtype;

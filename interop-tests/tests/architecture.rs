@@ -1,0 +1,259 @@
+//! The structure of the source: the core's rooms are used by those above them only, no files import each other in
+//! circles, and what the documents name is there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syn::visit::{self, Visit};
+use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
+
+/// Below `crate`; empty for the root.
+type ModulePath = Vec<String>;
+
+/// One module in a file of its own.
+#[derive(Default)]
+struct Module {
+    file: PathBuf,
+    children: Vec<String>,
+    /// What others reach through this module: the name, and the path that it stands for.
+    exports: BTreeMap<String, Vec<String>>,
+    /// Macros that are at the root of the crate, wherever they are defined.
+    macros: Vec<String>,
+    /// The paths that the module's own code names.
+    names: Vec<Vec<String>>,
+}
+
+struct Source(BTreeMap<ModulePath, Module>);
+
+impl Source {
+    fn of(root: &Path) -> Self {
+        let mut source = Self(BTreeMap::new());
+        source.read(root.to_owned(), Vec::new());
+        let defined = |(path, module): (&ModulePath, &Module)| {
+            let place: Vec<String> = ["crate".to_owned()].into_iter().chain(path.iter().cloned()).collect();
+            module.macros.iter().map(move |name| (name.clone(), place.clone())).collect::<Vec<_>>()
+        };
+        let macros: Vec<_> = source.0.iter().flat_map(defined).collect();
+        source.0.get_mut(&Vec::new()).expect("the root").exports.extend(macros);
+        source
+    }
+
+    fn read(&mut self, file: PathBuf, path: ModulePath) {
+        let text = fs::read_to_string(&file).expect("a source file");
+        let parsed = syn::parse_file(&text).expect("it compiles");
+        let mut module = Module { file: file.clone(), ..Module::default() };
+        module.visit_file(&parsed);
+        let stem = file.file_stem().expect("a file").to_owned();
+        let folder = file.parent().expect("a folder");
+        let folder = match stem.to_str() {
+            Some("lib" | "main" | "mod") => folder.to_owned(),
+            _ => folder.join(stem),
+        };
+        for name in &module.children {
+            let places = [folder.join(format!("{name}.rs")), folder.join(name).join("mod.rs")];
+            let place = places.into_iter().find(|place| place.is_file()).expect("a module's file");
+            self.read(place, path.iter().chain([name]).cloned().collect());
+        }
+        self.0.insert(path, module);
+    }
+
+    /// The module that a path in the code of `module` leads to, through re-exports. `None` for what is not of this
+    /// crate.
+    fn resolve(&self, module: &ModulePath, name: &[String]) -> Option<&ModulePath> {
+        let (first, rest) = name.split_first()?;
+        let (mut at, rest) = match first.as_str() {
+            "crate" => (Vec::new(), rest),
+            "self" => (module.clone(), rest),
+            "super" => (module[..module.len().checked_sub(1)?].to_vec(), rest),
+            child if self.0[module].children.iter().any(|known| known == child) => (module.clone(), name),
+            _ => return None,
+        };
+        for (depth, segment) in rest.iter().enumerate() {
+            if segment == "super" {
+                at.pop()?;
+            } else if self.0[&at].children.contains(segment) {
+                at.push(segment.clone());
+            } else if let Some(export) = self.0[&at].exports.get(segment) {
+                let whole: Vec<String> = export.iter().chain(&rest[depth + 1..]).cloned().collect();
+                let (door, _) = self.0.get_key_value(&at)?;
+                return self.resolve(&at, &whole).or(Some(door));
+            } else {
+                break;
+            }
+        }
+        self.0.get_key_value(&at).map(|(path, _)| path)
+    }
+
+    /// Which modules use which.
+    fn uses(&self) -> BTreeMap<&ModulePath, BTreeSet<&ModulePath>> {
+        let used = |path, module: &Module| {
+            let found = module.names.iter().filter_map(|name| self.resolve(path, name));
+            found.filter(|used| *used != path).collect::<BTreeSet<_>>()
+        };
+        self.0.iter().map(|(path, module)| (path, used(path, module))).collect()
+    }
+}
+
+fn is_test(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute.meta.require_list().is_ok_and(|list| list.tokens.to_string().contains("test"))
+    })
+}
+
+impl Visit<'_> for Module {
+    fn visit_item(&mut self, item: &Item) {
+        let attributes = match item {
+            Item::Mod(item) => &item.attrs,
+            Item::Impl(item) => &item.attrs,
+            Item::Fn(item) => &item.attrs,
+            Item::Struct(item) => &item.attrs,
+            Item::Use(item) => &item.attrs,
+            _ => &Vec::new(),
+        };
+        if is_test(attributes) {
+            return;
+        }
+        if let Item::Macro(item) = item {
+            let is_exported = item.attrs.iter().any(|attribute| attribute.path().is_ident("macro_export"));
+            self.macros.extend(item.ident.iter().filter(|_| is_exported).map(ToString::to_string));
+        }
+        visit::visit_item(self, item);
+    }
+
+    fn visit_item_mod(&mut self, item: &ItemMod) {
+        match item.content {
+            // A module within the file: what it names counts as named by the file.
+            Some(_) => visit::visit_item_mod(self, item),
+            None => self.children.push(item.ident.to_string()),
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &ItemUse) {
+        let mut paths = Vec::new();
+        flatten(&item.tree, &mut Vec::new(), &mut paths);
+        for (name, path) in paths {
+            match item.vis {
+                Visibility::Inherited => self.names.push(path),
+                _ => _ = self.exports.insert(name, path),
+            }
+        }
+    }
+
+    /// `pub(crate)` names no module that is used.
+    fn visit_visibility(&mut self, _: &Visibility) {}
+
+    fn visit_path(&mut self, path: &syn::Path) {
+        self.names.push(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        visit::visit_path(self, path);
+    }
+}
+
+/// The paths of a `use`, each with the name that it is used by.
+fn flatten(tree: &UseTree, before: &mut Vec<String>, paths: &mut Vec<(String, Vec<String>)>) {
+    let mut end = |name: String, last: String| {
+        let path = before.iter().cloned().chain([last].into_iter().filter(|last| last != "self")).collect();
+        paths.push((name, path));
+    };
+    match tree {
+        UseTree::Path(path) => {
+            before.push(path.ident.to_string());
+            flatten(&path.tree, before, paths);
+            before.pop();
+        }
+        UseTree::Name(name) => end(name.ident.to_string(), name.ident.to_string()),
+        UseTree::Rename(name) => end(name.rename.to_string(), name.ident.to_string()),
+        UseTree::Glob(_) => end("*".to_owned(), "self".to_owned()),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| flatten(tree, before, paths)),
+    }
+}
+
+fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
+}
+
+/// The roots of all crates: libraries and programs.
+fn roots() -> Vec<PathBuf> {
+    fn search(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+            let name = entry.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if entry.is_dir() && name != "target" && !name.starts_with('.') {
+                search(&entry, found);
+            } else if name == "lib.rs" || name == "main.rs" {
+                found.push(entry);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    search(workspace(), &mut found);
+    found
+}
+
+#[test]
+fn no_files_import_each_other_in_circles() {
+    /// Goes wherever `at` leads, and says the circle that it meets.
+    fn walk<'a>(
+        at: &'a ModulePath,
+        uses: &BTreeMap<&'a ModulePath, BTreeSet<&'a ModulePath>>,
+        way: &mut Vec<&'a ModulePath>,
+        done: &mut BTreeSet<&'a ModulePath>,
+    ) -> Option<String> {
+        if let Some(start) = way.iter().position(|before| *before == at) {
+            let circle: Vec<String> = way[start..].iter().map(|path| path.join("::")).collect();
+            return Some(circle.join(" → "));
+        }
+        if !done.insert(at) {
+            return None;
+        }
+        way.push(at);
+        let circle = uses[at].iter().find_map(|next| walk(next, uses, way, done));
+        way.pop();
+        circle
+    }
+    let roots = roots();
+    assert!(roots.len() > 15, "the search found only {roots:?}");
+    for root in roots {
+        let source = Source::of(&root);
+        let uses = source.uses();
+        let mut done = BTreeSet::new();
+        let circle = uses.keys().find_map(|path| walk(path, &uses, &mut Vec::new(), &mut done));
+        assert_eq!(circle, None, "in {}", root.display());
+    }
+}
+
+#[test]
+fn a_room_of_the_core_uses_those_below_it_only() {
+    let source = Source::of(&workspace().join("core/src/lib.rs"));
+    let rooms = &source.0[&Vec::new()].children;
+    assert_eq!(*rooms, ["sys", "types", "error", "layout", "copy", "tensor", "adopting", "bridge"]);
+    let floor = |path: &ModulePath| rooms.iter().position(|room| Some(room) == path.first());
+    let mut arrows = 0;
+    for (path, uses) in source.uses() {
+        let Some(own) = floor(path) else { continue }; // The root re-exports all of them.
+        for used in uses {
+            let file = source.0[path].file.display();
+            let theirs = floor(used).unwrap_or_else(|| panic!("{file} uses the root: name the room"));
+            assert!(theirs <= own, "{file} uses {}, which is above it", used.join("::"));
+            arrows += usize::from(theirs < own);
+        }
+    }
+    assert!(arrows > 40, "{arrows} arrows between rooms: the search has lost some");
+}
+
+#[test]
+fn what_the_documents_name_is_there() {
+    for document in ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"] {
+        let text = fs::read_to_string(workspace().join(document)).expect("a document");
+        let linked = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        let quoted = text.split('`').skip(1).step_by(2).filter(|code| {
+            code.ends_with(".rs") || code.ends_with(".md") || code.ends_with(".sh") || code.ends_with('/')
+        });
+        let mut named = 0;
+        for name in linked.chain(quoted).filter(|name| !name.contains(':') && !name.contains(' ') && !name.is_empty()) {
+            assert!(workspace().join(name).exists(), "{document} names {name}");
+            named += 1;
+        }
+        assert!(named > 0, "{document} names no file");
+    }
+}
