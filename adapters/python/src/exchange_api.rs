@@ -14,9 +14,8 @@ use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use crate::error::into_py_err;
+use crate::error::{into_py_err, is_ordinary};
 use crate::handle;
-use crate::import::is_ordinary;
 use crate::tensor::PyTensor;
 
 const NAME: &CStr = c"dlpack_exchange_api";

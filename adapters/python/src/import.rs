@@ -3,7 +3,7 @@
 use std::ptr;
 
 use dlbridge_core::{CopyPolicy, Device};
-use pyo3::exceptions::{PyAttributeError, PyBufferError, PyException, PyMemoryError, PyTypeError};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -11,6 +11,7 @@ use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 
 use crate::capsule;
+use crate::error::is_ordinary;
 use crate::exchange_api;
 use crate::handle;
 use crate::numpy;
@@ -54,11 +55,6 @@ pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: Copy
     // A producer that knows the keyword has copied already.
     let left = if is_told && copy == CopyPolicy::Always { CopyPolicy::IfNeeded } else { copy };
     Ok(tensor.delivered(device, left)?.unwrap_or(tensor))
-}
-
-/// Whether an error may be made up for by another way: not an interrupt, nor a lack of memory.
-pub(crate) fn is_ordinary(py: Python<'_>, error: &PyErr) -> bool {
-    error.is_instance_of::<PyException>(py) && !error.is_instance_of::<PyMemoryError>(py)
 }
 
 /// What the keyword `copy` of the array API means.
