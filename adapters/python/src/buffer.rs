@@ -9,7 +9,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 
 use crate::error::into_py_err;
-use crate::tensor::PyTensor;
+use crate::types::PyTensor;
 
 /// The letters of the `struct` module, and numpy's for complex numbers.
 const FORMATS: [(DataType, &CStr); 14] = [

@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 
 use crate::error::{into_py_err, is_ordinary};
 use crate::handle;
-use crate::tensor::PyTensor;
+use crate::types::PyTensor;
 
 const NAME: &CStr = c"dlpack_exchange_api";
 

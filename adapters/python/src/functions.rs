@@ -4,9 +4,10 @@
 use pyo3::prelude::*;
 use pyo3::{IntoPyObjectExt, intern};
 
-use crate::device::{PyDevice, device_of};
-use crate::dtype::{PyDType, dtype_of};
+use crate::device::device_of;
+use crate::dtype::dtype_of;
 use crate::import;
+use crate::types::{PyDType, PyDevice};
 
 /// A tensor from any object with `__dlpack__`, from any of its capsules, or from one whose type has the C exchange API.
 ///

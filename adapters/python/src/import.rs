@@ -15,7 +15,7 @@ use crate::error::is_ordinary;
 use crate::exchange_api;
 use crate::handle;
 use crate::numpy;
-use crate::tensor::PyTensor;
+use crate::types::PyTensor;
 
 /// The newest version that is read.
 const MAX_VERSION: (u32, u32) = (dlbridge_core::sys::DLPACK_MAJOR_VERSION, dlbridge_core::sys::DLPACK_MINOR_VERSION);

@@ -49,14 +49,13 @@ mod interop;
 mod numpy;
 mod stream;
 mod tensor;
+mod types;
 
-pub use device::PyDevice;
 pub use dlbridge_core;
-pub use dtype::PyDType;
 pub use error::into_py_err;
 pub use import::from_dlpack;
 pub use pyo3;
-pub use tensor::PyTensor;
+pub use types::{PyDType, PyDevice, PyTensor};
 
 /// Tensors of any array library without a copy, over DLPack; dtypes and devices likewise.
 #[cfg(feature = "extension-module")]

@@ -13,7 +13,7 @@ use pyo3::sync::PyOnceLock;
 
 use crate::exchange_api;
 use crate::handle::attached;
-use crate::tensor::PyTensor;
+use crate::types::PyTensor;
 
 /// numpy's names of the dtypes that it shares with DLPack.
 const NAMES: [(&str, DataType); 16] = [
