@@ -10,11 +10,9 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 
-use crate::capsule;
 use crate::error::is_ordinary;
-use crate::exchange_api;
 use crate::handle;
-use crate::numpy;
+use crate::protocol::{capsule, exchange_api, numpy};
 use crate::types::PyTensor;
 
 /// The newest version that is read.

@@ -36,18 +36,14 @@
 //!
 //! The module asks for Python's global lock, which capsules and arrays are handed over under.
 
-mod buffer;
-mod capsule;
 mod device;
 mod dtype;
 mod error;
-mod exchange_api;
 pub mod functions;
 mod handle;
 mod import;
 mod interop;
-mod numpy;
-mod stream;
+mod protocol;
 mod tensor;
 mod types;
 

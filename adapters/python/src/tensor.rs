@@ -9,8 +9,9 @@ use std::ffi::c_int;
 use std::fmt::Write;
 
 use crate::error::into_py_err;
+use crate::protocol::{buffer, capsule, exchange_api, stream};
 use crate::types::{PyDType, PyDevice, PyTensor};
-use crate::{buffer, capsule, exchange_api, import, interop, stream};
+use crate::{import, interop};
 
 /// Any object that speaks DLPack, without a copy unless the producer makes one.
 impl<'py> FromPyObject<'_, 'py> for PyTensor {

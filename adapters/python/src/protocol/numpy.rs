@@ -11,8 +11,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
-use crate::exchange_api;
 use crate::handle::attached;
+use crate::protocol::exchange_api;
 use crate::types::PyTensor;
 
 /// numpy's names of the dtypes that it shares with DLPack.
