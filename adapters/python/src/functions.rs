@@ -4,8 +4,8 @@
 use pyo3::prelude::*;
 use pyo3::{IntoPyObjectExt, intern};
 
-use crate::device::device_of;
-use crate::dtype::dtype_of;
+use crate::classes::device::device_of;
+use crate::classes::dtype::dtype_of;
 use crate::import;
 use crate::types::{PyDType, PyDevice};
 

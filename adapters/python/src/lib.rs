@@ -36,15 +36,13 @@
 //!
 //! The module asks for Python's global lock, which capsules and arrays are handed over under.
 
-mod device;
-mod dtype;
+mod classes;
 mod error;
 pub mod functions;
 mod handle;
 mod import;
 mod interop;
 mod protocol;
-mod tensor;
 mod types;
 
 pub use dlbridge_core;
