@@ -16,8 +16,8 @@ use crate::types::{PyDType, PyDevice};
 /// `__dlpack_data_type__` becomes a `DType`, one with `__dlpack_device__` alone a `Device`.
 ///
 /// # Errors
-/// `BufferError` for what cannot be exchanged, `TypeError` for what is no tensor, `ValueError` for a consumed capsule, and
-/// whatever the producer raises.
+/// `BufferError` for what cannot be exchanged, `TypeError` for what is no tensor, `ValueError` for a consumed capsule,
+/// and whatever the producer raises.
 #[pyfunction]
 #[pyo3(signature = (x, /, *, device=None, copy=None))]
 pub fn from_dlpack<'py>(

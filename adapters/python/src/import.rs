@@ -18,15 +18,15 @@ use crate::types::PyTensor;
 /// The newest version that is read.
 const MAX_VERSION: (u32, u32) = (dlbridge_core::sys::DLPACK_MAJOR_VERSION, dlbridge_core::sys::DLPACK_MINOR_VERSION);
 
-/// Takes a tensor from any object that speaks DLPack: one whose type has the C exchange API, one with `__dlpack__` of any
-/// age, or a capsule; an array of numpy's own by its C struct.
+/// Takes a tensor from any object that speaks DLPack: one whose type has the C exchange API, one with `__dlpack__` of
+/// any age, or a capsule; an array of numpy's own by its C struct.
 ///
 /// Copies: as `copy` says; with [`CopyPolicy::IfNeeded`] only if the producer has to, or to bring pinned memory to the
 /// CPU. GPU memory arrives ready on its legacy default stream.
 ///
 /// # Errors
-/// `BufferError` for what the producer or this crate cannot exchange; `TypeError` if `object` is no tensor; `ValueError`
-/// for a consumed capsule; whatever the producer raises.
+/// `BufferError` for what the producer or this crate cannot exchange; `TypeError` if `object` is no tensor;
+/// `ValueError` for a consumed capsule; whatever the producer raises.
 pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPolicy) -> PyResult<PyTensor> {
     handle::watch_exit(object.py())?;
     if device.is_none() && copy == CopyPolicy::IfNeeded {
@@ -77,8 +77,8 @@ fn plain(object: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
     take(object, &capsule, false)
 }
 
-/// The tensor in a capsule that a producer has given. jax has immutable arrays, and only the legacy capsule, which cannot
-/// say so; a copy is the consumer's own.
+/// The tensor in a capsule that a producer has given. jax has immutable arrays, and only the legacy capsule, which
+/// cannot say so; a copy is the consumer's own.
 fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>, is_copy: bool) -> PyResult<PyTensor> {
     let is_legacy = capsule::is_legacy(capsule);
     let tensor = capsule::take(capsule)?;

@@ -66,7 +66,8 @@ pub(crate) unsafe fn fill(tensor: Bound<'_, PyTensor>, view: *mut ffi::Py_buffer
     }
     let itemsize = dtype.itemsize().unwrap_or(1) as isize;
     let lengths = described.shape().iter().map(|length| *length as isize);
-    // The size in bytes was checked to fit, and so were the offsets that the strides reach; on short axes they say nothing.
+    // The size in bytes was checked to fit, and so were the offsets that the strides reach; on short axes they say
+    // nothing.
     let strides = described.strides().iter().map(|stride| (stride as isize).wrapping_mul(itemsize));
     let numbers: Box<[isize]> = lengths.chain(strides).collect();
     let numbers: *mut isize = Box::into_raw(numbers).cast();

@@ -20,8 +20,8 @@ use crate::types::PyTensor;
 
 const NAME: &CStr = c"dlpack_exchange_api";
 
-/// The tensor of an object whose type has the exchange API; `None` if it has not, or if `__dlpack__` has to be asked all
-/// the same: the functions of the API do not synchronise with GPUs, and know nothing of torch's conjugate views.
+/// The tensor of an object whose type has the exchange API; `None` if it has not, or if `__dlpack__` has to be asked
+/// all the same: the functions of the API do not synchronise with GPUs, and know nothing of torch's conjugate views.
 #[inline]
 pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<PyTensor>> {
     let Some(table) = table_of(object)? else { return Ok(None) };
