@@ -4,9 +4,10 @@
 use pyo3::prelude::*;
 use pyo3::{IntoPyObjectExt, intern};
 
-use crate::device::{PyDevice, device_of};
-use crate::dtype::{PyDType, dtype_of};
+use crate::classes::device::device_of;
+use crate::classes::dtype::dtype_of;
 use crate::import;
+use crate::types::{PyDType, PyDevice};
 
 /// A tensor from any object with `__dlpack__`, from any of its capsules, or from one whose type has the C exchange API.
 ///
@@ -15,8 +16,8 @@ use crate::import;
 /// `__dlpack_data_type__` becomes a `DType`, one with `__dlpack_device__` alone a `Device`.
 ///
 /// # Errors
-/// `BufferError` for what cannot be exchanged, `TypeError` for what is no tensor, `ValueError` for a consumed capsule, and
-/// whatever the producer raises.
+/// `BufferError` for what cannot be exchanged, `TypeError` for what is no tensor, `ValueError` for a consumed capsule,
+/// and whatever the producer raises.
 #[pyfunction]
 #[pyo3(signature = (x, /, *, device=None, copy=None))]
 pub fn from_dlpack<'py>(

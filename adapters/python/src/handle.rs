@@ -1,4 +1,5 @@
-//! Ownership of a tensor: by the Python object alone, and from its first export on by every capsule that it has given out.
+//! Ownership of a tensor: by the Python object alone, and from its first export on by every capsule that it has given
+//! out.
 
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
@@ -37,8 +38,8 @@ impl Drop for Owner {
 /// The owner of a tensor, shared once there is somebody to share it with: most tensors go through Python untouched.
 ///
 /// # Invariants
-/// 2. `only` is the owner until `shared` is filled with what it held; from then on it is a copy that owns nothing. What it
-///    points to lives as long as this in both cases.
+/// 2. `only` is the owner until `shared` is filled with what it held; from then on it is a copy that owns nothing. What
+///    it points to lives as long as this in both cases.
 pub(crate) struct Handle {
     only: ManuallyDrop<Owner>,
     shared: OnceLock<Arc<Owner>>,
@@ -67,8 +68,8 @@ impl Handle {
         Arc::clone(shared)
     }
 
-    /// The tensor for Rust: itself if nobody else has it, and if it needs no interpreter to be let go; else one over the
-    /// same memory.
+    /// The tensor for Rust: itself if nobody else has it, and if it needs no interpreter to be let go; else one over
+    /// the same memory.
     pub(crate) fn into_aliased(mut self) -> Aliased {
         if self.only.is_foreign {
             return self.reexport();
@@ -95,8 +96,8 @@ impl Handle {
         unsafe { ManuallyDrop::take(&mut owner.tensor) }
     }
 
-    /// A managed tensor for a consumer of the versioned ABI. Who may write goes with the tensor's flags, as Python has it:
-    /// whoever writes knows of those who read. `Copies: never`.
+    /// A managed tensor for a consumer of the versioned ABI. Who may write goes with the tensor's flags, as Python has
+    /// it: whoever writes knows of those who read. `Copies: never`.
     #[inline]
     pub(crate) fn export(&self) -> NonNull<DLManagedTensorVersioned> {
         // SAFETY: the owner keeps the tensor.
@@ -191,8 +192,8 @@ pub(crate) fn watch_exit(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Lets go of something of Python's, attached to the interpreter and with a pending exception put aside; not if there is
-/// no interpreter any more, nor, on any thread but the one that ends it, while it ends.
+/// Lets go of something of Python's, attached to the interpreter and with a pending exception put aside; not if there
+/// is no interpreter any more, nor, on any thread but the one that ends it, while it ends.
 #[inline]
 pub(crate) fn attached(let_go: impl FnOnce()) {
     if ENDS.get().is_some_and(|thread| *thread != thread::current().id()) {

@@ -3,31 +3,30 @@
 use std::ptr;
 
 use dlbridge_core::{CopyPolicy, Device};
-use pyo3::exceptions::{PyAttributeError, PyBufferError, PyException, PyMemoryError, PyTypeError};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 
-use crate::capsule;
-use crate::exchange_api;
+use crate::error::is_ordinary;
 use crate::handle;
-use crate::numpy;
-use crate::tensor::PyTensor;
+use crate::protocol::{capsule, exchange_api, numpy};
+use crate::types::PyTensor;
 
 /// The newest version that is read.
 const MAX_VERSION: (u32, u32) = (dlbridge_core::sys::DLPACK_MAJOR_VERSION, dlbridge_core::sys::DLPACK_MINOR_VERSION);
 
-/// Takes a tensor from any object that speaks DLPack: one whose type has the C exchange API, one with `__dlpack__` of any
-/// age, or a capsule; an array of numpy's own by its C struct.
+/// Takes a tensor from any object that speaks DLPack: one whose type has the C exchange API, one with `__dlpack__` of
+/// any age, or a capsule; an array of numpy's own by its C struct.
 ///
 /// Copies: as `copy` says; with [`CopyPolicy::IfNeeded`] only if the producer has to, or to bring pinned memory to the
 /// CPU. GPU memory arrives ready on its legacy default stream.
 ///
 /// # Errors
-/// `BufferError` for what the producer or this crate cannot exchange; `TypeError` if `object` is no tensor; `ValueError`
-/// for a consumed capsule; whatever the producer raises.
+/// `BufferError` for what the producer or this crate cannot exchange; `TypeError` if `object` is no tensor;
+/// `ValueError` for a consumed capsule; whatever the producer raises.
 pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPolicy) -> PyResult<PyTensor> {
     handle::watch_exit(object.py())?;
     if device.is_none() && copy == CopyPolicy::IfNeeded {
@@ -56,11 +55,6 @@ pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: Copy
     Ok(tensor.delivered(device, left)?.unwrap_or(tensor))
 }
 
-/// Whether an error may be made up for by another way: not an interrupt, nor a lack of memory.
-pub(crate) fn is_ordinary(py: Python<'_>, error: &PyErr) -> bool {
-    error.is_instance_of::<PyException>(py) && !error.is_instance_of::<PyMemoryError>(py)
-}
-
 /// What the keyword `copy` of the array API means.
 pub(crate) fn policy(copy: Option<bool>) -> CopyPolicy {
     match copy {
@@ -83,8 +77,8 @@ fn plain(object: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
     take(object, &capsule, false)
 }
 
-/// The tensor in a capsule that a producer has given. jax has immutable arrays, and only the legacy capsule, which cannot
-/// say so; a copy is the consumer's own.
+/// The tensor in a capsule that a producer has given. jax has immutable arrays, and only the legacy capsule, which
+/// cannot say so; a copy is the consumer's own.
 fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>, is_copy: bool) -> PyResult<PyTensor> {
     let is_legacy = capsule::is_legacy(capsule);
     let tensor = capsule::take(capsule)?;

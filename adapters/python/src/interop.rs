@@ -5,12 +5,10 @@ use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
-use crate::device::PyDevice;
-use crate::dtype::PyDType;
-use crate::tensor::PyTensor;
+use crate::types::{PyDType, PyDevice, PyTensor};
 
-/// How often an object is asked for the dtype or the device of its dtype or device: arrays have those of their library, which
-/// may wrap another's.
+/// How often an object is asked for the dtype or the device of its dtype or device: arrays have those of their library,
+/// which may wrap another's.
 pub(crate) const DEEPEST: u8 = 3;
 
 /// Names that differ from DLPack's: torch's packed pairs, and pyarrow's floats.

@@ -26,37 +26,31 @@
 //! In Python an array is written through any name that it has, at any time that Python runs. A [`PyTensor`] therefore
 //! holds an [`Aliased`](dlbridge_core::Aliased) tensor: its type, shape, address and lifetime are safe to use, and its
 //! elements take an `unsafe` call that names the promise. In the other direction, a
-//! [`Tensor`](dlbridge_core::Tensor) that goes to Python is given away for good. Its read-only flag goes along, and where a
-//! protocol cannot say it, the export is a `BufferError`. numpy, jax and pyarrow obey it; torch and tvm-ffi do not.
+//! [`Tensor`](dlbridge_core::Tensor) that goes to Python is given away for good. Its read-only flag goes along, and
+//! where a protocol cannot say it, the export is a `BufferError`. numpy, jax and pyarrow obey it; torch and tvm-ffi do
+//! not.
 //!
 //! # Threads
 //! Memory that Rust has given to Python is freed on whatever thread lets go of it last, without the interpreter. What
-//! came from a producer is let go of with this thread attached to the interpreter and with a pending exception put aside.
-//! Once the interpreter is gone, that memory is leaked; while it ends, by all threads but the one that ends it.
+//! came from a producer is let go of with this thread attached to the interpreter and with a pending exception put
+//! aside. Once the interpreter is gone, that memory is leaked; while it ends, by all threads but the one that ends it.
 //!
 //! The module asks for Python's global lock, which capsules and arrays are handed over under.
 
-mod buffer;
-mod capsule;
-mod device;
-mod dtype;
+mod classes;
 mod error;
-mod exchange_api;
 pub mod functions;
 mod handle;
 mod import;
 mod interop;
-mod numpy;
-mod stream;
-mod tensor;
+mod protocol;
+mod types;
 
-pub use device::PyDevice;
 pub use dlbridge_core;
-pub use dtype::PyDType;
 pub use error::into_py_err;
 pub use import::from_dlpack;
 pub use pyo3;
-pub use tensor::PyTensor;
+pub use types::{PyDType, PyDevice, PyTensor};
 
 /// Tensors of any array library without a copy, over DLPack; dtypes and devices likewise.
 #[cfg(feature = "extension-module")]

@@ -10,13 +10,7 @@ use pyo3::types::{PyString, PyTuple, PyType};
 
 use crate::error::into_py_err;
 use crate::interop;
-
-/// The type of an element: DLPack's code, bits of one lane, and lanes.
-///
-/// `dlbridge.dtype` makes one. Any library that follows RFC #972 takes it as it is; `to` gives a library's own.
-#[pyclass(frozen, eq, name = "DType", module = "dlbridge")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PyDType(pub DataType);
+use crate::types::PyDType;
 
 /// Any object that names an element type.
 impl<'py> FromPyObject<'_, 'py> for PyDType {

@@ -9,7 +9,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 
 use crate::error::into_py_err;
-use crate::tensor::PyTensor;
+use crate::types::PyTensor;
 
 /// The letters of the `struct` module, and numpy's for complex numbers.
 const FORMATS: [(DataType, &CStr); 14] = [
@@ -66,7 +66,8 @@ pub(crate) unsafe fn fill(tensor: Bound<'_, PyTensor>, view: *mut ffi::Py_buffer
     }
     let itemsize = dtype.itemsize().unwrap_or(1) as isize;
     let lengths = described.shape().iter().map(|length| *length as isize);
-    // The size in bytes was checked to fit, and so were the offsets that the strides reach; on short axes they say nothing.
+    // The size in bytes was checked to fit, and so were the offsets that the strides reach; on short axes they say
+    // nothing.
     let strides = described.strides().iter().map(|stride| (stride as isize).wrapping_mul(itemsize));
     let numbers: Box<[isize]> = lengths.chain(strides).collect();
     let numbers: *mut isize = Box::into_raw(numbers).cast();

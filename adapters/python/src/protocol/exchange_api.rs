@@ -14,15 +14,14 @@ use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use crate::error::into_py_err;
+use crate::error::{into_py_err, is_ordinary};
 use crate::handle;
-use crate::import::is_ordinary;
-use crate::tensor::PyTensor;
+use crate::types::PyTensor;
 
 const NAME: &CStr = c"dlpack_exchange_api";
 
-/// The tensor of an object whose type has the exchange API; `None` if it has not, or if `__dlpack__` has to be asked all
-/// the same: the functions of the API do not synchronise with GPUs, and know nothing of torch's conjugate views.
+/// The tensor of an object whose type has the exchange API; `None` if it has not, or if `__dlpack__` has to be asked
+/// all the same: the functions of the API do not synchronise with GPUs, and know nothing of torch's conjugate views.
 #[inline]
 pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<PyTensor>> {
     let Some(table) = table_of(object)? else { return Ok(None) };

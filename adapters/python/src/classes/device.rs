@@ -10,13 +10,7 @@ use pyo3::types::{PyString, PyTuple};
 
 use crate::error::into_py_err;
 use crate::interop;
-
-/// A device: DLPack's type and the index among the devices of that type.
-///
-/// `dlbridge.device` makes one. Any library that follows RFC #972 takes it as it is; `to` gives a library's own.
-#[pyclass(frozen, eq, name = "Device", module = "dlbridge")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PyDevice(pub Device);
+use crate::types::PyDevice;
 
 /// Any object that names a device.
 impl<'py> FromPyObject<'_, 'py> for PyDevice {

@@ -11,9 +11,9 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
-use crate::exchange_api;
 use crate::handle::attached;
-use crate::tensor::PyTensor;
+use crate::protocol::exchange_api;
+use crate::types::PyTensor;
 
 /// numpy's names of the dtypes that it shares with DLPack.
 const NAMES: [(&str, DataType); 16] = [
@@ -39,8 +39,8 @@ const NAMES: [(&str, DataType); 16] = [
 /// The ABI of numpy 2, `NPY_ABI_VERSION` in its headers. Another has another layout, and is not read.
 const ABI: c_uint = 0x0200_0000;
 
-/// Whether Python has its global lock, as the size of an object tells. Without it another thread could reshape an array that
-/// is being read.
+/// Whether Python has its global lock, as the size of an object tells. Without it another thread could reshape an array
+/// that is being read.
 const HAS_GIL: bool = size_of::<ffi::PyObject>() == 2 * size_of::<usize>();
 
 /// `PyArrayObject_fields` behind its head, as far as it is read.

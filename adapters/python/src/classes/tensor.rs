@@ -1,109 +1,17 @@
-//! `dlbridge.Tensor`: the Python object, and what it is to Rust.
+//! `dlbridge.Tensor`: the Python object, and the arguments that become one.
 
-use dlbridge_core::{Aliased, CopyPolicy, Descriptor, Device, DeviceType, Tensor};
-use pyo3::exceptions::{PyBufferError, PyTypeError};
+use dlbridge_core::{CopyPolicy, Device, DeviceType};
+use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::ffi::c_int;
 use std::fmt::Write;
 
-use crate::device::PyDevice;
-use crate::dtype::PyDType;
 use crate::error::into_py_err;
-use crate::handle::Handle;
-use crate::{buffer, capsule, exchange_api, import, interop, stream};
-
-/// A tensor that any array library can take, without a copy.
-///
-/// It comes from `dlbridge.from_dlpack`, or from an extension module written in Rust. Every consumer shares its memory:
-/// `numpy.from_dlpack(t)`, `torch.from_dlpack(t)`, `jax.numpy.from_dlpack(t)`, `memoryview(t)`. It keeps the memory
-/// alive, and so does everything that is made from it.
-#[pyclass(frozen, name = "Tensor", module = "dlbridge")]
-pub struct PyTensor {
-    pub(crate) handle: Handle,
-}
-
-/// For Rust.
-impl PyTensor {
-    pub(crate) fn foreign(tensor: Aliased) -> Self {
-        Self { handle: Handle::foreign(tensor.into_plain()) }
-    }
-
-    /// What the tensor is, without access to its elements.
-    pub fn descriptor(&self) -> Descriptor<'_> {
-        self.handle.descriptor()
-    }
-
-    /// The tensor for reading, over the same memory.
-    ///
-    /// `Copies: never`. One small allocation unless the memory is Rust's, and this the only handle.
-    ///
-    /// # Safety
-    /// The memory is initialised, and until the tensor is dropped nobody writes it: no Python code through any array
-    /// that shares it, nor a thread of a library that Python has called.
-    #[must_use]
-    pub unsafe fn assume_unwritten(self) -> Tensor {
-        // SAFETY: the caller's promise.
-        unsafe { self.handle.into_aliased().assume_unwritten() }
-    }
-
-    /// The tensor for writing, unless it is [read-only](dlbridge_core::Flags::READ_ONLY), over the same memory.
-    ///
-    /// `Copies: never`. One small allocation unless the memory is Rust's, and this the only handle.
-    ///
-    /// # Safety
-    /// The memory is initialised, and until the tensor is dropped nobody else writes it; nobody else reads it, either,
-    /// unless it is read-only.
-    #[must_use]
-    pub unsafe fn assume_exclusive(self) -> Tensor {
-        // SAFETY: the caller's promise.
-        unsafe { self.handle.into_aliased().assume_exclusive() }
-    }
-
-    /// A new row-major tensor with the same elements, in memory of Rust.
-    ///
-    /// `Copies: always`, once.
-    ///
-    /// # Safety
-    /// The memory is initialised, and nobody writes it during the call.
-    ///
-    /// # Errors
-    /// As [`TensorRef::to_contiguous`](dlbridge_core::TensorRef::to_contiguous).
-    pub unsafe fn to_contiguous(&self) -> Result<Tensor, dlbridge_core::Error> {
-        // SAFETY: the caller's promise.
-        unsafe { self.handle.to_contiguous() }
-    }
-
-    fn host_copy(&self) -> PyResult<Self> {
-        // SAFETY: attached to the interpreter. A thread that writes meanwhile without it races as it does with the
-        // copies of any array library: Python leaves that to the caller.
-        unsafe { self.handle.to_contiguous() }.map(Self::from).map_err(into_py_err)
-    }
-
-    /// The tensor as `__dlpack__(dl_device=…, copy=…)` hands it out: itself, or a copy of it.
-    pub(crate) fn delivered(&self, device: Option<Device>, copy: CopyPolicy) -> PyResult<Option<Self>> {
-        let here = self.descriptor().device();
-        let stays = device.is_none_or(|device| device == here);
-        if stays && copy != CopyPolicy::Always {
-            return Ok(None);
-        }
-        if let Some(device) = device.filter(|device| !stays && (*device != Device::CPU || !here.is_host_accessible())) {
-            return Err(PyBufferError::new_err(format!("the tensor is on {here} and cannot go to {device}")));
-        }
-        if copy == CopyPolicy::Never {
-            return Err(PyBufferError::new_err(format!("the tensor is on {here}: only a copy could be on the CPU")));
-        }
-        self.host_copy().map(Some)
-    }
-}
-
-/// A tensor for Python, which owns it from now on.
-impl From<Tensor> for PyTensor {
-    fn from(tensor: Tensor) -> Self {
-        Self { handle: Aliased::from(tensor).into() }
-    }
-}
+use crate::protocol::{buffer, capsule, exchange_api, stream};
+use crate::types::{PyDType, PyDevice, PyTensor};
+use crate::{import, interop};
 
 /// Any object that speaks DLPack, without a copy unless the producer makes one.
 impl<'py> FromPyObject<'_, 'py> for PyTensor {
