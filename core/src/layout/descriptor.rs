@@ -105,7 +105,14 @@ impl<'a> Descriptor<'a> {
     /// tell whether that value would come back whole.
     #[must_use]
     pub fn owned_by<O: 'static>(self) -> Self {
-        Self { owner: Some(Provenance::of::<O>(false)), ..self }
+        Self { owner: Some(Provenance::of::<O>(false, false)), ..self }
+    }
+
+    /// As [`Descriptor::owned_by`], for an owner that [`Tensor::from_sole_owner`](crate::Tensor::from_sole_owner) would
+    /// get.
+    #[must_use]
+    pub fn solely_owned_by<O: 'static>(self) -> Self {
+        Self { owner: Some(Provenance::of::<O>(false, true)), ..self }
     }
 
     /// Whether the memory is, or will be, owned by an `O` that [`Tensor::downcast`](crate::Tensor::downcast) can take
@@ -171,6 +178,15 @@ impl<'a> Descriptor<'a> {
     /// The offsets that the layout reaches from the first element; `None` if there are no elements.
     pub fn extent(&self) -> Option<Extent> {
         rules::extent_of(self.shape, self.strides)
+    }
+
+    /// Whether all that lies between the lowest and the highest element is the tensor's own: its elements fill it, or its
+    /// owner has [said so](crate::Tensor::from_sole_owner).
+    ///
+    /// A target whose tensors can reach into the gaps (by another stride, or as a slice of bytes) takes a writable tensor
+    /// only if this holds: somebody else may use what lies in the gaps.
+    pub fn owns_extent(&self) -> bool {
+        self.owner.is_some_and(|owner| owner.owns_extent) || rules::fills_extent(self.shape, self.strides)
     }
 
     /// Whether the elements are next to each other in row-major order. Axes of length 1 do not count.
@@ -275,15 +291,20 @@ pub(crate) struct Provenance {
     pub(crate) type_id: fn() -> TypeId,
     /// See [`Memory::is_valid`].
     pub(crate) is_valid: bool,
+    /// Whether nobody else uses the memory between the elements, as
+    /// [`Tensor::from_sole_owner`](crate::Tensor::from_sole_owner) was promised.
+    pub(crate) owns_extent: bool,
 }
 
 impl Provenance {
     /// That of an `O`: static, so that a block and a descriptor hold one address.
     #[inline]
-    pub(crate) fn of<O: 'static>(is_valid: bool) -> &'static Self {
-        match is_valid {
-            true => const { &Self { type_id: TypeId::of::<O>, is_valid: true } },
-            false => const { &Self { type_id: TypeId::of::<O>, is_valid: false } },
+    pub(crate) fn of<O: 'static>(is_valid: bool, owns_extent: bool) -> &'static Self {
+        match (is_valid, owns_extent) {
+            (true, true) => const { &Self { type_id: TypeId::of::<O>, is_valid: true, owns_extent: true } },
+            (true, false) => const { &Self { type_id: TypeId::of::<O>, is_valid: true, owns_extent: false } },
+            (false, true) => const { &Self { type_id: TypeId::of::<O>, is_valid: false, owns_extent: true } },
+            (false, false) => const { &Self { type_id: TypeId::of::<O>, is_valid: false, owns_extent: false } },
         }
     }
 }

@@ -8,6 +8,8 @@ mod rules;
 mod strides;
 
 pub use dims::Dims;
-pub(crate) use rules::count_usize;
-pub use rules::{count, extent_of, fill_row_major, is_column_major, is_row_major, may_overlap, validate, Extent};
+pub use rules::{
+    count, extent_of, fill_row_major, fills_extent, is_column_major, is_row_major, may_overlap, validate, Extent,
+};
+pub(crate) use rules::{count_usize, is_normal, normalise};
 pub use strides::{Strides, StridesIter};

@@ -1,6 +1,7 @@
 //! One rule each for size, extent, contiguity and overlap, in checked arithmetic.
 #![forbid(unsafe_code)]
 
+use super::dims::Dims;
 use crate::error::Error;
 use crate::types::DataType;
 
@@ -182,6 +183,58 @@ pub fn fill_row_major(shape: &[i64], strides: &mut [i64]) {
     }
 }
 
+/// Writes normal strides where a stride says nothing, on axes of length 0 or 1: those of a row-major tensor, which is what
+/// consumers with a naive check expect. Says whether there are no elements; then no stride says anything.
+#[inline]
+pub(crate) fn normalise(shape: &[i64], strides: &mut [i64]) -> bool {
+    let (mut step, mut is_empty) = (1i64, false);
+    for (length, stride) in shape.iter().zip(strides.iter_mut()).rev() {
+        if *length == 1 {
+            *stride = step;
+        }
+        step = step.wrapping_mul(*length);
+        is_empty |= *length == 0;
+    }
+    if is_empty {
+        fill_row_major(shape, strides);
+    }
+    is_empty
+}
+
+/// Whether strides are as [`normalise`] leaves them.
+pub(crate) fn is_normal(shape: &[i64], strides: &[i64]) -> bool {
+    let is_empty = shape.contains(&0);
+    let mut step = 1i64;
+    shape.iter().zip(strides).rev().all(|(length, stride)| {
+        let is_normal = *stride == step || (*length != 1 && !is_empty);
+        step = step.saturating_mul((*length).max(1));
+        is_normal
+    })
+}
+
+/// Whether the elements are all that lies between the lowest and the highest, in whatever order of the axes. Axes of
+/// stride 0 show the same elements again, and do not count.
+///
+/// Equal numbers are not enough: strides that overlap can reach as many indices as there are places, and leave some out.
+pub fn fills_extent(shape: &[i64], strides: Option<&[i64]>) -> bool {
+    let Some(strides) = strides.filter(|_| !shape.contains(&0)) else { return true };
+    let walked = shape.iter().zip(strides).filter(|(length, stride)| **length > 1 && **stride != 0);
+    let (mut steps, mut lengths): (Dims, Dims) = (Dims::default(), Dims::default());
+    for (length, stride) in walked {
+        let Ok(step) = i64::try_from(stride.unsigned_abs()) else { return false };
+        steps.push(step);
+        lengths.push(*length);
+    }
+    // The axis that steps over just what the faster ones reach comes next; each is taken once.
+    let mut next = 1;
+    for _ in 0..steps.len() {
+        let Some(axis) = (0..steps.len()).find(|axis| steps[*axis] == next) else { return false };
+        next = next.saturating_mul(lengths[axis]);
+        steps[axis] = 0;
+    }
+    true
+}
+
 /// Whether two indices may reach the same element, so that a mutable view would alias itself.
 ///
 /// Answers `false` only when that is certain: sorted by stride, every axis steps over all that the faster ones reach.
@@ -277,6 +330,34 @@ mod tests {
         let strides = [i64::MAX, i64::MIN];
         assert_eq!(validate(&[2, 2], Some(&strides), nothing, false), Err(Error::Overflow { quantity: "strides" }));
         assert_eq!(count_usize(&[usize::MAX, 0]), Err(Error::Overflow { quantity: "element count" }));
+    }
+
+    #[test]
+    fn gaps_are_found() {
+        for (shape, strides) in [
+            (&[2, 3][..], &[3, 1][..]),
+            (&[2, 3], &[1, 2]),
+            (&[2, 3], &[-3, -1]),
+            (&[5, 2, 3], &[0, 3, 1]),
+            (&[2, 1, 3], &[3, 100, 1]),
+            (&[2, 3, 4], &[4, 8, 1]),
+            (&[0, 3], &[100, 100]),
+            (&[], &[]),
+        ] {
+            assert!(fills_extent(shape, Some(strides)), "{shape:?} {strides:?}");
+        }
+        for (shape, strides) in [
+            (&[2, 4][..], &[8, 1][..]),
+            (&[4], &[2]),
+            (&[2, 3], &[3, 2]),
+            // As many indices as places, of which every 65th is reached.
+            (&[129, 129], &[65, 65]),
+            (&[2, 3], &[1, 1]),
+            (&[2, 2], &[i64::MIN, 1]),
+        ] {
+            assert!(!fills_extent(shape, Some(strides)), "{shape:?} {strides:?}");
+        }
+        assert!(fills_extent(&[2, 3], None));
     }
 
     #[test]

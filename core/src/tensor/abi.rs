@@ -5,7 +5,8 @@ use core::ptr::NonNull;
 
 use super::owned::{Raw, Tensor};
 use crate::error::{Error, Rejected};
-use crate::sys::{self, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor};
+use crate::layout;
+use crate::sys::{self, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion};
 
 impl Tensor {
     /// Takes over a versioned managed tensor (DLPack 1.0 and later).
@@ -54,7 +55,7 @@ impl Tensor {
 
     /// Gives the tensor to a consumer of the versioned ABI, who calls its deleter when done.
     ///
-    /// The struct has explicit strides, no `byte_offset` and a deleter. A foreign one that is so already goes out as it
+    /// The struct has explicit strides, normal ones on axes of length 1, no `byte_offset` and a deleter. A foreign one that is so already goes out as it
     /// came in; any other costs one small allocation.
     ///
     /// `Copies: never`.
@@ -65,7 +66,7 @@ impl Tensor {
                 managed
             }
             // SAFETY: (3): alive, and of a version that is read.
-            Raw::Versioned(managed) if is_plain(self.dl_tensor(), unsafe { managed.as_ref() }.deleter.is_some()) => {
+            Raw::Versioned(managed) if is_plain(&self, unsafe { managed.as_ref() }.deleter.is_some()) => {
                 mem::forget(self);
                 managed
             }
@@ -83,7 +84,7 @@ impl Tensor {
     pub fn into_legacy_raw(self) -> Result<NonNull<DLManagedTensor>, Rejected<Self>> {
         let error = match self.0 {
             // SAFETY: (3): alive.
-            Raw::Legacy(managed) if is_plain(self.dl_tensor(), unsafe { managed.as_ref() }.deleter.is_some()) => {
+            Raw::Legacy(managed) if is_plain(&self, unsafe { managed.as_ref() }.deleter.is_some()) => {
                 mem::forget(self);
                 return Ok(managed);
             }
@@ -96,7 +97,43 @@ impl Tensor {
     }
 }
 
-/// Whether a raw tensor is as consumers like it: with a deleter, explicit strides, and the data at its first element.
-pub(super) fn is_plain(raw: &DLTensor, has_deleter: bool) -> bool {
-    has_deleter && raw.byte_offset == 0 && (raw.ndim == 0 || !raw.strides.is_null())
+/// Whether a tensor is as consumers like it: with a deleter, explicit strides that are
+/// [normal](layout::is_normal), and the data at its first element.
+pub(super) fn is_plain(tensor: &Tensor, has_deleter: bool) -> bool {
+    let descriptor = tensor.descriptor();
+    let is_normal = match descriptor.strides().as_slice() {
+        Some(strides) => layout::is_normal(descriptor.shape(), strides),
+        None => descriptor.ndim() == 0,
+    };
+    has_deleter && is_normal && tensor.dl_tensor().byte_offset == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec;
+
+    use super::*;
+
+    /// A tensor of two by two, with an axis of length 1 in front, whose stride in the struct is `stride`.
+    fn with_stride(stride: i64) -> NonNull<DLManagedTensorVersioned> {
+        let mut managed = Tensor::new(vec![1f32, 2., 3., 4.], &[1, 2, 2]).unwrap().into_raw();
+        // SAFETY: ours, with three strides.
+        unsafe { managed.as_mut().dl_tensor.strides.write(stride) };
+        managed
+    }
+
+    #[test]
+    fn strides_that_say_nothing_go_out_normal() {
+        for stride in [1, 0, -7, i64::MAX, 4] {
+            let managed = with_stride(stride);
+            // SAFETY: a managed tensor of ours.
+            let tensor = unsafe { Tensor::from_raw(managed) }.unwrap();
+            let raw = tensor.into_raw();
+            assert_eq!(raw == managed, stride == 4, "one that is normal goes out as it came in");
+            // SAFETY: as above.
+            let tensor = unsafe { Tensor::from_raw(raw) }.unwrap();
+            assert_eq!(tensor.strides(), [4, 2, 1]);
+            assert_eq!(tensor.as_slice::<f32>().unwrap(), [1., 2., 3., 4.]);
+        }
+    }
 }

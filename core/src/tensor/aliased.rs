@@ -76,7 +76,7 @@ impl Aliased {
         // SAFETY: the caller's promise; what it lacks is not used, by the invariant of this type, nor are the numbers
         // before they are checked.
         let managed = unsafe {
-            owner::place(owner, memory, ndim, |owner: &mut O, shape, strides| {
+            owner::place(owner, (memory, false), ndim, |owner: &mut O, shape, strides| {
                 (describe(owner, shape, strides), memory.flags)
             })
         };
@@ -103,7 +103,7 @@ impl Aliased {
     #[must_use]
     pub fn into_plain(self) -> Self {
         match self.0 .0 {
-            Raw::Versioned(_) | Raw::Legacy(_) if !is_plain(self.as_raw(), true) => {
+            Raw::Versioned(_) | Raw::Legacy(_) if !is_plain(&self.0, true) => {
                 Self(Tensor(Raw::Versioned(self.0.rehouse())))
             }
             _ => self,
@@ -212,7 +212,7 @@ unsafe fn place<H: Header, O: Send + 'static>(owner: O, tensor: impl FnOnce(&O) 
     // SAFETY: a valid description of memory that the owner keeps alive, by the caller's promise. Who may write is up to
     // the consumer, as the struct goes to it at once.
     unsafe {
-        owner::place(owner, memory, descriptor.ndim(), |_, shape, strides| {
+        owner::place(owner, (memory, false), descriptor.ndim(), |_, shape, strides| {
             shape.copy_from_slice(descriptor.shape());
             for (stride, given) in strides.iter_mut().zip(descriptor.strides().iter()) {
                 *stride = given;

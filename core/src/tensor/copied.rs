@@ -271,7 +271,7 @@ unsafe fn fill<U>(len: usize, write: impl FnOnce(*mut u8) -> Result<(), Error>) 
 unsafe fn own<U: Send + 'static>(elements: Vec<U>, memory: Memory, shape: &[i64]) -> Tensor {
     // SAFETY: the caller's promise; the vector owns the elements, and nobody else has access.
     unsafe {
-        Tensor::from_owner(elements, memory, shape.len(), |elements, lengths, strides| {
+        Tensor::from_sole_owner(elements, memory, shape.len(), |elements, lengths, strides| {
             lengths.copy_from_slice(shape);
             layout::fill_row_major(lengths, strides);
             elements.as_mut_ptr().cast()

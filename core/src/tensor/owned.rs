@@ -81,6 +81,8 @@ impl Tensor {
     ///    `memory.device` is initialised, readable, and written by nobody, gaps included. If `memory.flags` lacks
     ///    [`Flags::READ_ONLY`], the elements may be written, and nobody else reads them.
     /// 3. If `memory.is_valid`, every element is a valid value of its type (a boolean is 0 or 1).
+    /// 4. [`Tensor::downcast`] gives the owner back to safe code. If `memory.flags` has [`Flags::READ_ONLY`] because others
+    ///    read the memory, an `O` does not let safe code write it: a shared handle such as an `Arc` does not, a `Vec` does.
     #[inline]
     pub unsafe fn from_owner<O: Send + 'static>(
         owner: O,
@@ -89,8 +91,43 @@ impl Tensor {
         describe: impl FnOnce(&mut O, &mut [i64], &mut [i64]) -> *mut u8,
     ) -> Self {
         // SAFETY: the caller's promise.
+        unsafe { Self::place(owner, (memory, false), ndim, describe) }
+    }
+
+    /// As [`Tensor::from_owner`], for an owner that has the memory between the elements to itself as well.
+    ///
+    /// Only such a tensor is shared with frameworks whose tensors can reach into the gaps between their elements, if it
+    /// has gaps and may be written.
+    ///
+    /// `Copies: never`.
+    ///
+    /// # Safety
+    /// The promises of [`Tensor::from_owner`]. Moreover, if `memory.flags` lacks [`Flags::READ_ONLY`], everything from the
+    /// lowest element to the highest may be written, gaps included, and nobody else reads or writes any of it until
+    /// `owner` is dropped.
+    #[inline]
+    pub unsafe fn from_sole_owner<O: Send + 'static>(
+        owner: O,
+        memory: Memory,
+        ndim: usize,
+        describe: impl FnOnce(&mut O, &mut [i64], &mut [i64]) -> *mut u8,
+    ) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Self::place(owner, (memory, true), ndim, describe) }
+    }
+
+    /// # Safety
+    /// As [`Tensor::from_owner`], or as [`Tensor::from_sole_owner`] if `owns_extent`.
+    #[inline]
+    unsafe fn place<O: Send + 'static>(
+        owner: O,
+        (memory, owns_extent): (Memory, bool),
+        ndim: usize,
+        describe: impl FnOnce(&mut O, &mut [i64], &mut [i64]) -> *mut u8,
+    ) -> Self {
+        // SAFETY: the caller's promise.
         let managed = unsafe {
-            owner::place(owner, memory, ndim, |owner: &mut O, shape, strides| {
+            owner::place(owner, (memory, owns_extent), ndim, |owner: &mut O, shape, strides| {
                 (describe(owner, shape, strides), memory.flags)
             })
         };
@@ -129,7 +166,7 @@ impl Tensor {
         let ndim = self.descriptor().ndim();
         // SAFETY: by (1) and (2) the tensor describes memory that it keeps alive, and the new struct says the same.
         unsafe {
-            owner::place(self, memory, ndim, |tensor: &mut Self, shape, strides| {
+            owner::place(self, (memory, false), ndim, |tensor: &mut Self, shape, strides| {
                 let descriptor = tensor.descriptor();
                 shape.copy_from_slice(descriptor.shape());
                 for (stride, given) in strides.iter_mut().zip(descriptor.strides().iter()) {

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::ffi::c_void;
 use core::hint;
-use core::mem::{offset_of, size_of};
+use core::mem::{self, offset_of, size_of};
 use core::ptr::{self, NonNull};
 use core::slice;
 
@@ -147,33 +147,34 @@ fn block_layout<H, O>(ndim: usize) -> (Layout, usize) {
 }
 
 /// Moves `owner` into a managed tensor. `describe` fills in lengths and strides, which are normalised, and gives the
-/// first element and the flags (those of `memory` do not count).
+/// first element and the flags (those of `memory` do not count). `owns_extent` says whether nobody else uses the memory between
+/// the elements.
 ///
 /// # Safety
 /// As [`Tensor::from_owner`](crate::Tensor::from_owner).
 #[inline]
 pub(super) unsafe fn place<H: Header, O: 'static>(
     owner: O,
-    memory: Memory,
+    (memory, owns_extent): (Memory, bool),
     ndim: usize,
     describe: impl FnOnce(&mut O, &mut [i64], &mut [i64]) -> (*mut u8, Flags),
 ) -> NonNull<H> {
     let describe = |owner: &mut O, shape: &mut [i64], strides: &mut [i64]| {
         let (data, flags) = describe(owner, shape, strides);
-        (if normalise(shape, strides) { ptr::null_mut() } else { data }, flags)
+        (if layout::normalise(shape, strides) { ptr::null_mut() } else { data }, flags)
     };
     // The usual ranks are known to the compiler, which then writes the numbers without loops and calls.
     match ndim {
         // SAFETY: the caller's promise.
-        1 => unsafe { place_described(owner, memory, 1, describe) },
+        1 => unsafe { place_described(owner, (memory, owns_extent), 1, describe) },
         // SAFETY: the caller's promise.
-        2 => unsafe { place_described(owner, memory, 2, describe) },
+        2 => unsafe { place_described(owner, (memory, owns_extent), 2, describe) },
         // SAFETY: the caller's promise.
-        3 => unsafe { place_described(owner, memory, 3, describe) },
+        3 => unsafe { place_described(owner, (memory, owns_extent), 3, describe) },
         // SAFETY: the caller's promise.
-        4 => unsafe { place_described(owner, memory, 4, describe) },
+        4 => unsafe { place_described(owner, (memory, owns_extent), 4, describe) },
         // SAFETY: the caller's promise.
-        _ => unsafe { place_described(owner, memory, ndim, describe) },
+        _ => unsafe { place_described(owner, (memory, owns_extent), ndim, describe) },
     }
 }
 
@@ -184,7 +185,7 @@ pub(super) unsafe fn place<H: Header, O: 'static>(
 #[inline(always)]
 unsafe fn place_described<H: Header, O: 'static>(
     owner: O,
-    memory: Memory,
+    (memory, owns_extent): (Memory, bool),
     ndim: usize,
     describe: impl FnOnce(&mut O, &mut [i64], &mut [i64]) -> (*mut u8, Flags),
 ) -> NonNull<H> {
@@ -202,8 +203,11 @@ unsafe fn place_described<H: Header, O: 'static>(
     let place = allocation.wrapping_add(offset_of!(Block<H, O>, owner)).cast::<O>();
     // SAFETY: fresh memory for it.
     unsafe { place.write(owner) };
-    // SAFETY: just written; `place` stays the only path to it.
+    // If `describe` panics, the owner is dropped and the allocation freed.
+    let unfinished = Unfinished { owner: place, allocation, layout };
+    // SAFETY: just written; `place` stays the only path to it while `describe` runs.
     let (data, flags) = describe(unsafe { &mut *place }, shape, strides);
+    mem::forget(unfinished);
     let dl_tensor = DLTensor {
         data: data.cast(),
         device: memory.device.into(),
@@ -216,13 +220,32 @@ unsafe fn place_described<H: Header, O: 'static>(
     let managed = H::new(dl_tensor, allocation.cast(), flags, delete::<H, O>);
     // SAFETY: fresh memory for it.
     unsafe { allocation.wrapping_add(offset_of!(Block<H, O>, ndim)).cast::<usize>().write(ndim) };
-    let provenance = Provenance::of::<O>(memory.is_valid);
+    let provenance = Provenance::of::<O>(memory.is_valid, owns_extent);
     // SAFETY: fresh memory for it.
     unsafe { allocation.wrapping_add(offset_of!(Block<H, O>, provenance)).cast::<&Provenance>().write(provenance) };
     // SAFETY: fresh memory for it; it is the first field.
     unsafe { allocation.cast::<H>().write(managed) };
     // SAFETY: not NULL, as checked.
     unsafe { NonNull::new_unchecked(allocation.cast()) }
+}
+
+/// An allocation that is no block yet, and the owner in it.
+///
+/// # Invariants
+/// The owner is initialised, in an allocation of this layout, and both are nobody else's.
+struct Unfinished<O> {
+    owner: *mut O,
+    allocation: *mut u8,
+    layout: Layout,
+}
+
+impl<O> Drop for Unfinished<O> {
+    fn drop(&mut self) {
+        // SAFETY: the invariant; this runs once.
+        unsafe { self.owner.drop_in_place() };
+        // SAFETY: the invariant; the owner is gone.
+        unsafe { dealloc(self.allocation, self.layout) };
+    }
 }
 
 /// [`place`] for a whole buffer in row-major order.
@@ -237,7 +260,7 @@ pub(super) unsafe fn place_buffer<B: Buffer>(buffer: B, shape: &[usize]) -> NonN
     // SAFETY: `Buffer` promises initialised elements that stay in place, and that nobody else has access unless they
     // are read-only; the caller's promise for their number.
     unsafe {
-        place_described(buffer, memory, shape.len(), |buffer: &mut B, lengths, strides| {
+        place_described(buffer, (memory, true), shape.len(), |buffer: &mut B, lengths, strides| {
             for (length, given) in lengths.iter_mut().zip(shape) {
                 *length = *given as i64;
             }
@@ -246,24 +269,6 @@ pub(super) unsafe fn place_buffer<B: Buffer>(buffer: B, shape: &[usize]) -> NonN
             (if buffer.len() == 0 { ptr::null_mut() } else { data.cast() }, flags)
         })
     }
-}
-
-/// Strides on axes of length 0 or 1 say nothing; write what consumers with a naive check expect: those of a row-major
-/// tensor. Says whether there are no elements; then no stride says anything.
-#[inline]
-fn normalise(shape: &[i64], strides: &mut [i64]) -> bool {
-    let (mut step, mut is_empty) = (1i64, false);
-    for (length, stride) in shape.iter().zip(strides.iter_mut()).rev() {
-        if *length == 1 {
-            *stride = step;
-        }
-        step = step.wrapping_mul(*length);
-        is_empty |= *length == 0;
-    }
-    if is_empty {
-        layout::fill_row_major(shape, strides);
-    }
-    is_empty
 }
 
 /// The deleter of every block. It must not unwind: a destructor that panics here aborts the process.

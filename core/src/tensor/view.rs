@@ -125,8 +125,9 @@ impl<'a> TensorRef<'a> {
             if *index >= length {
                 return Err(Error::IndexOutOfBounds { axis, index: *index, length });
             }
+            // Without a check: as long as every index is in bounds there are elements, whose offsets do not overflow.
             if length > 1 {
-                offset += *index as isize * stride as isize;
+                offset = offset.wrapping_add((*index as isize).wrapping_mul(stride as isize));
             }
         }
         Ok(offset)
