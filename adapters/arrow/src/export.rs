@@ -169,7 +169,7 @@ pub(crate) fn own(buffer: Buffer, dtype: DataType, shape: &[i64], strides: &[i64
 
 /// # Safety
 /// `data` gives the first of the elements that dtype, shape and strides describe, which lie in memory that `owner`
-/// keeps alive and in place, and that is written by nobody, nor read by others unless `flags` say read-only. Booleans
+/// keeps alive and in place, and none of which is written by anybody, nor read by others unless `flags` say read-only. Booleans
 /// are 0 or 1.
 pub(crate) unsafe fn place<O: Send + 'static>(
     owner: O,
@@ -180,7 +180,7 @@ pub(crate) unsafe fn place<O: Send + 'static>(
     let memory = Memory { dtype, device: Device::CPU, flags, is_valid: true };
     // SAFETY: the caller's promise.
     unsafe {
-        Tensor::from_owner(owner, memory, lengths.len(), |owner, shape, strides| {
+        Tensor::from_sole_owner(owner, memory, lengths.len(), |owner, shape, strides| {
             shape.copy_from_slice(lengths);
             strides.copy_from_slice(steps);
             data(owner)

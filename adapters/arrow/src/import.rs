@@ -3,6 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeListArray, PrimitiveArray, downcast_primitive};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, MutableBuffer, ScalarBuffer};
 use arrow_schema::{DataType as ArrowType, Field, FieldRef};
@@ -38,38 +39,53 @@ fn plan(tensor: &Descriptor<'_>) -> Route {
     }
 }
 
-/// The elements of a tensor whose memory they fill from its first element on.
-pub(crate) fn buffer(tensor: Tensor) -> Buffer {
-    let (data, nbytes) = (tensor.data(), tensor.descriptor().nbytes());
+/// The elements of a tensor, which fill its memory from the first one on.
+///
+/// # Errors
+/// [`Error::NotContiguous`] if they do not.
+pub(crate) fn buffer(tensor: Tensor) -> Result<Buffer, Error> {
+    let descriptor = tensor.descriptor();
+    let (data, nbytes) = (tensor.data(), descriptor.nbytes());
     let Some(data) = NonNull::new(data.cast_mut()).filter(|_| nbytes > 0) else {
-        return Buffer::default();
+        return Ok(Buffer::default());
     };
+    let is_run =
+        descriptor.extent().is_some_and(|extent| extent.lowest == 0 && extent.span() == descriptor.len() as u64);
+    if !is_run {
+        return Err(Error::NotContiguous);
+    }
     let tensor = by_dtype!(
         tensor.dtype(),
         T => match tensor.into_vec::<T>() {
-            Ok(vec) => return Buffer::from_vec(vec),
+            Ok(vec) => return Ok(Buffer::from_vec(vec)),
             Err(tensor) => tensor,
         },
         _ => tensor
     );
     let tensor = match tensor.downcast::<Exported>() {
-        Ok(Exported(buffer)) => return part_of(buffer, data, nbytes),
+        // SAFETY: the buffer has kept these bytes alive for the tensor, and does so on.
+        Ok(Exported(buffer)) => return Ok(unsafe { part_of(buffer, data, nbytes) }),
         Err(tensor) => tensor,
     };
-    match tensor.downcast::<MutableBuffer>() {
-        Ok(buffer) => part_of(buffer.into(), data, nbytes),
+    Ok(match tensor.downcast::<MutableBuffer>() {
+        // SAFETY: as above.
+        Ok(buffer) => unsafe { part_of(buffer.into(), data, nbytes) },
         // SAFETY: the tensor keeps `nbytes` readable bytes at `data` alive, and nobody writes them.
         Err(tensor) => unsafe { Buffer::from_custom_allocation(data, nbytes, Arc::new(tensor)) },
-    }
+    })
 }
 
 /// `nbytes` bytes at `data` of the buffer that a tensor was made from.
-fn part_of(buffer: Buffer, data: NonNull<u8>, nbytes: usize) -> Buffer {
+///
+/// # Safety
+/// The buffer keeps these bytes alive, and nobody writes them while it lives.
+unsafe fn part_of(buffer: Buffer, data: NonNull<u8>, nbytes: usize) -> Buffer {
     let offset = (data.as_ptr() as usize).wrapping_sub(buffer.as_ptr() as usize);
     if offset.checked_add(nbytes).is_some_and(|end| end <= buffer.len()) {
         return buffer.slice_with_length(offset, nbytes);
     }
-    // SAFETY: a tensor over a record batch shows more than the one column that keeps the allocation alive.
+    // A tensor over a record batch shows more than the one column that keeps the allocation alive.
+    // SAFETY: the caller's promise.
     unsafe { Buffer::from_custom_allocation(data, nbytes, Arc::new(buffer)) }
 }
 
@@ -84,7 +100,7 @@ impl Import<Arrow> for Buffer {
 
     fn import(tensor: Tensor) -> Result<Self, Error> {
         Self::plan(&tensor.descriptor()).require_shared(NAME)?;
-        Ok(buffer(tensor))
+        buffer(tensor)
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
@@ -103,7 +119,7 @@ impl<T: ArrowNativeType + Element> Import<Arrow> for ScalarBuffer<T> {
 
     fn import(tensor: Tensor) -> Result<Self, Error> {
         Self::plan(&tensor.descriptor()).require_shared(NAME)?;
-        Ok(buffer(tensor).into())
+        Ok(buffer(tensor)?.into())
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
@@ -122,7 +138,7 @@ impl<T: ArrowPrimitiveType> Import<Arrow> for PrimitiveArray<T> {
 
     fn import(tensor: Tensor) -> Result<Self, Error> {
         Self::plan(&tensor.descriptor()).require_shared(NAME)?;
-        Ok(Self::new(buffer(tensor).into(), None))
+        Ok(Self::new(buffer(tensor)?.into(), None))
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
@@ -167,7 +183,7 @@ impl Import<Arrow> for FixedSizeListArray {
     fn import(tensor: Tensor) -> Result<Self, Error> {
         Self::plan(&tensor.descriptor()).require_shared(NAME)?;
         let (dtype, shape) = (tensor.dtype(), Dims::from_iter(tensor.shape().iter().copied()));
-        nest(primitive(dtype, buffer(tensor))?, &shape)
+        nest(primitive(dtype, buffer(tensor)?)?, &shape)
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
@@ -192,7 +208,7 @@ impl Import<Arrow> for ArrayRef {
     fn import(tensor: Tensor) -> Result<Self, Error> {
         Self::plan(&tensor.descriptor()).require_shared(NAME)?;
         match tensor.descriptor().ndim() {
-            1 => primitive(tensor.dtype(), buffer(tensor)),
+            1 => primitive(tensor.dtype(), buffer(tensor)?),
             _ => Ok(Arc::new(FixedSizeListArray::import(tensor)?)),
         }
     }
@@ -223,7 +239,7 @@ impl Import<Arrow> for Column {
         let order = order(&descriptor).unwrap_or_default();
         let axes: Vec<usize> = descriptor.shape()[1..].iter().map(|length| *length as usize).collect();
         let is_list = descriptor.ndim() > 1;
-        let values = bytes_or_numbers(dtype, buffer(tensor))?;
+        let values = bytes_or_numbers(dtype, buffer(tensor)?)?;
         let field =
             Field::new(if is_list { Field::LIST_FIELD_DEFAULT_NAME } else { "" }, values.data_type().clone(), true);
         let field = if dtype == DataType::BOOL { extension::mark_bool8(field) } else { field };

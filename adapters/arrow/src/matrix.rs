@@ -218,7 +218,7 @@ impl Import<Arrow> for RecordBatch {
     fn import(tensor: Tensor) -> Result<Self, Error> {
         Self::plan(&tensor.descriptor()).require_shared(NAME)?;
         let (dtype, [rows, columns]) = (tensor.dtype(), check(&tensor.descriptor())?);
-        batch(dtype, rows, column_buffers(tensor, rows, columns))
+        batch(dtype, rows, column_buffers(tensor, rows, columns)?)
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
@@ -230,7 +230,7 @@ impl Import<Arrow> for RecordBatch {
         // SAFETY: the same elements in another order.
         let copy = unsafe { TensorRef::from_descriptor(turned) }.to_contiguous()?;
         // As it is row-major now, each column is a run.
-        let all = buffer(copy);
+        let all = buffer(copy)?;
         let len = all.len().checked_div(columns).unwrap_or(0);
         batch(dtype, rows, (0..columns).map(|column| all.slice_with_length(column * len, len)).collect())
     }
@@ -253,10 +253,10 @@ fn check(tensor: &Descriptor<'_>) -> Result<[usize; 2], Error> {
 }
 
 /// The columns of a tensor that has each of them in one run.
-fn column_buffers(tensor: Tensor, rows: usize, columns: usize) -> Vec<Buffer> {
+fn column_buffers(tensor: Tensor, rows: usize, columns: usize) -> Result<Vec<Buffer>, Error> {
     let descriptor = tensor.descriptor();
     let Some(first) = NonNull::new(tensor.data().cast_mut()).filter(|_| !descriptor.is_empty()) else {
-        return vec![Buffer::default(); columns];
+        return Ok(vec![Buffer::default(); columns]);
     };
     let size = tensor.dtype().itemsize().unwrap_or(1);
     let len = rows * size;
@@ -264,8 +264,8 @@ fn column_buffers(tensor: Tensor, rows: usize, columns: usize) -> Vec<Buffer> {
     let step = if columns == 1 { rows as i64 } else { tensor.strides().iter().nth(1).unwrap_or(0) };
     if step == rows as i64 {
         // Without gaps: parts of one buffer, so that they are known to be equally spaced when they go out again.
-        let all = buffer(tensor);
-        return (0..columns).map(|column| all.slice_with_length(column * len, len)).collect();
+        let all = buffer(tensor)?;
+        return Ok((0..columns).map(|column| all.slice_with_length(column * len, len)).collect());
     }
     let owner = Arc::new(tensor);
     let column = |column: usize| {
@@ -274,7 +274,7 @@ fn column_buffers(tensor: Tensor, rows: usize, columns: usize) -> Vec<Buffer> {
         // SAFETY: one column of the tensor, `len` readable bytes that nobody writes, kept alive by the owner.
         unsafe { Buffer::from_custom_allocation(data, len, owner.clone()) }
     };
-    (0..columns).map(column).collect()
+    Ok((0..columns).map(column).collect())
 }
 
 fn batch(dtype: DataType, rows: usize, columns: Vec<Buffer>) -> Result<RecordBatch, Error> {

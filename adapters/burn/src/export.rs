@@ -80,12 +80,12 @@ impl Source {
 
     /// # Safety
     /// `data` is the first element, in memory that the bytes in `owner` keep alive and in place, and that nobody writes,
-    /// nor reads unless `flags` say read-only.
+    /// nor reads any of it unless `flags` say read-only.
     unsafe fn place(&self, owner: Exported, flags: Flags, data: *mut u8) -> Tensor {
         let memory = Memory { dtype: self.dtype, device: Device::CPU, flags, is_valid: false };
         // SAFETY: `new` has checked that the layout lies within the memory; the rest is the caller's promise.
         unsafe {
-            Tensor::from_owner(owner, memory, self.shape.len(), |_, shape, strides| {
+            Tensor::from_sole_owner(owner, memory, self.shape.len(), |_, shape, strides| {
                 shape.copy_from_slice(&self.shape);
                 strides.copy_from_slice(&self.strides);
                 data
@@ -171,7 +171,7 @@ fn describe<R>(
         source.dtype,
         T => match is_vec(align_of::<T>(), size_of::<T>()) {
             true => tensor.owned_by::<Vec<T>>(),
-            false => tensor.owned_by::<Exported>(),
+            false => tensor.solely_owned_by::<Exported>(),
         },
         _ => tensor
     );

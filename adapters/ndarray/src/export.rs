@@ -11,7 +11,8 @@ use crate::{NAME, NdArray};
 impl<A: Element, D: Dimension + 'static> Export<NdArray> for Array<A, D> {
     fn export(self) -> Result<Tensor, Error> {
         if !self.is_standard_layout() {
-            return Ok(own(self, Flags::empty(), |array| array.as_mut_ptr()));
+            // SAFETY: an `Array` is the only handle to its vector.
+            return Ok(unsafe { own(self, Flags::empty(), |array| array.as_mut_ptr()) });
         }
         // In standard order the vector says it all, and whoever wants a vector (or an array of any rank type) can
         // have it back.
@@ -19,12 +20,14 @@ impl<A: Element, D: Dimension + 'static> Export<NdArray> for Array<A, D> {
         match self.into_raw_vec_and_offset() {
             (mut vec, None | Some(0)) => {
                 vec.truncate(len);
-                Ok(own_vec(vec, &shape))
+                // SAFETY: the shape has `len` elements.
+                Ok(unsafe { own_vec(vec, &shape) })
             }
             (vec, Some(offset)) => {
                 let window = Array::from_vec(vec).slice_move(s![offset..offset + len]).into_shape_with_order(dim);
                 let window = window.map_err(|_| Error::LengthMismatch { expected: len, found: len })?;
-                Ok(own(window, Flags::empty(), |array| array.as_mut_ptr()))
+                // SAFETY: as above.
+                Ok(unsafe { own(window, Flags::empty(), |array| array.as_mut_ptr()) })
             }
         }
     }
@@ -36,7 +39,7 @@ impl<A: Element, D: Dimension + 'static> Export<NdArray> for Array<A, D> {
     fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
         describe(self, Flags::empty(), |tensor| match self.is_standard_layout() {
             true => read(&tensor.owned_by::<Vec<A>>(), None),
-            false => read(&tensor.owned_by::<Array<A, IxDyn>>(), None),
+            false => read(&tensor.solely_owned_by::<Array<A, IxDyn>>(), None),
         })
     }
 }
@@ -45,7 +48,8 @@ impl<A: Element, D: Dimension + 'static> Export<NdArray> for ArcArray<A, D> {
     fn export(self) -> Result<Tensor, Error> {
         match self.try_into_owned_nocopy() {
             Ok(unique) => unique.export(),
-            Err(shared) => Ok(own(shared, Flags::READ_ONLY, |array| array.as_ptr().cast_mut())),
+            // SAFETY: nobody writes elements that are shared.
+            Err(shared) => Ok(unsafe { own(shared, Flags::READ_ONLY, |array| array.as_ptr().cast_mut()) }),
         }
     }
 
@@ -124,7 +128,15 @@ fn copy<A: Element, D: Dimension>(array: &ArrayRef<A, D>) -> Result<Tensor, Erro
 }
 
 /// A tensor owned by the array itself, of dynamic rank so that it can come back as any.
-fn own<S, A, D>(array: ArrayBase<S, D>, flags: Flags, data: impl FnOnce(&mut ArrayBase<S, IxDyn>) -> *mut A) -> Tensor
+///
+/// # Safety
+/// `data` gives the array's first element. Unless the flags say read-only, the array is the only handle to its storage, and
+/// the address may be written.
+unsafe fn own<S, A, D>(
+    array: ArrayBase<S, D>,
+    flags: Flags,
+    data: impl FnOnce(&mut ArrayBase<S, IxDyn>) -> *mut A,
+) -> Tensor
 where
     S: Data<Elem = A>,
     A: Element,
@@ -135,9 +147,9 @@ where
     let memory = Memory { dtype: A::DTYPE, device: Device::CPU, flags, is_valid: true };
     let ndim = array.ndim();
     // SAFETY: ndarray's shape and strides stay within its storage, which the array keeps alive and in place; elements
-    // are values of `A`. Callers leave out READ_ONLY only for `Array`, the only handle to its elements.
+    // are values of `A`. The rest is the caller's promise.
     unsafe {
-        Tensor::from_owner(array, memory, ndim, |array, shape, steps| {
+        Tensor::from_sole_owner(array, memory, ndim, |array, shape, steps| {
             lengths(array).zip(shape).for_each(|(length, slot)| *slot = length);
             strides(array).zip(steps).for_each(|(stride, slot)| *slot = stride);
             data(array).cast()
@@ -146,9 +158,12 @@ where
 }
 
 /// A row-major tensor owned by the vector of its elements.
-fn own_vec<A: Element>(vec: Vec<A>, shape: &[i64]) -> Tensor {
+///
+/// # Safety
+/// The shape has just as many elements as the vector.
+unsafe fn own_vec<A: Element>(vec: Vec<A>, shape: &[i64]) -> Tensor {
     let memory = Memory { dtype: A::DTYPE, device: Device::CPU, flags: Flags::empty(), is_valid: true };
-    // SAFETY: the caller's vector has just as many elements as the shape; it is the only handle to them.
+    // SAFETY: the caller's promise; the vector is the only handle to its elements.
     unsafe {
         Tensor::from_owner(vec, memory, shape.len(), |vec, lengths, strides| {
             lengths.copy_from_slice(shape);

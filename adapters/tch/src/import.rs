@@ -69,6 +69,9 @@ fn obstacle(tensor: &Descriptor<'_>, target: &Target, sealed: bool) -> Option<Re
         Some(Reason::Misaligned { align: target.align })
     } else if tensor.flags().is_read_only() && !sealed {
         Some(Reason::ReadOnly)
+    } else if !sealed && !tensor.owns_extent() {
+        // `as_strided` reaches all of the storage.
+        Some(Reason::Gaps)
     } else {
         None
     }

@@ -12,6 +12,8 @@ pub enum Reason {
     Borrowed,
     /// The memory must not be written, and the target's type would allow it.
     ReadOnly,
+    /// The target could write the memory between the elements, which may be somebody else's.
+    Gaps,
     /// Other handles to the source could write the memory meanwhile.
     NotUnique,
     /// The target has no negative strides.
@@ -43,6 +45,9 @@ impl fmt::Display for Reason {
             Self::Requested => "the caller asked for a copy",
             Self::Borrowed => "the source only borrows its memory",
             Self::ReadOnly => "the memory is read-only and the target could write it",
+            Self::Gaps => {
+                "there is memory between its elements that may be somebody else's and that the target could write"
+            }
             Self::NotUnique => "other handles to the source could write the memory",
             Self::NegativeStrides => "the target has no negative strides",
             Self::Strided => "the target needs contiguous elements",
