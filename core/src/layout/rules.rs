@@ -1,7 +1,8 @@
 //! One rule each for size, extent, contiguity and overlap, in checked arithmetic.
 #![forbid(unsafe_code)]
 
-use super::dims::Dims;
+use core::iter;
+
 use crate::error::Error;
 use crate::types::DataType;
 
@@ -212,27 +213,33 @@ pub(crate) fn is_normal(shape: &[i64], strides: &[i64]) -> bool {
     })
 }
 
-/// Whether the elements are all that lies between the lowest and the highest, in whatever order of the axes. Axes of
-/// stride 0 show the same elements again, and do not count.
+/// Whether the elements are all that lies between the lowest and the highest, each reached once or more.
 ///
 /// Equal numbers are not enough: strides that overlap can reach as many indices as there are places, and leave some out.
 pub fn fills_extent(shape: &[i64], strides: Option<&[i64]>) -> bool {
     let Some(strides) = strides.filter(|_| !shape.contains(&0)) else { return true };
-    let walked = shape.iter().zip(strides).filter(|(length, stride)| **length > 1 && **stride != 0);
-    let (mut steps, mut lengths): (Dims, Dims) = (Dims::default(), Dims::default());
-    for (length, stride) in walked {
-        let Ok(step) = i64::try_from(stride.unsigned_abs()) else { return false };
-        steps.push(step);
-        lengths.push(*length);
-    }
-    // The axis that steps over just what the faster ones reach comes next; each is taken once.
-    let mut next = 1;
-    for _ in 0..steps.len() {
-        let Some(axis) = (0..steps.len()).find(|axis| steps[*axis] == next) else { return false };
-        next = next.saturating_mul(lengths[axis]);
-        steps[axis] = 0;
-    }
-    true
+    // What is reached so far is all of `0 ..= reach`. The next wider axis leaves a gap if it steps over more than that.
+    let mut reach = 0u64;
+    axes_by_stride(shape, strides).all(|(stride, steps)| {
+        let is_next = stride <= reach.saturating_add(1);
+        reach = reach.saturating_add(stride.saturating_mul(steps));
+        is_next
+    })
+}
+
+/// The strides without their signs, smallest first, each with the number of steps along its axis; without axes of length 1.
+/// By selection: the list is short, and no allocation is needed.
+fn axes_by_stride<'a>(shape: &'a [i64], strides: &'a [i64]) -> impl Iterator<Item = (u64, u64)> + 'a {
+    let mut last = None;
+    iter::from_fn(move || {
+        let axes = shape.iter().zip(strides).enumerate().filter(|(_, (length, _))| **length > 1);
+        let next = axes
+            .map(|(axis, (length, stride))| ((stride.unsigned_abs(), axis), length.unsigned_abs() - 1))
+            .filter(|(key, _)| last.map_or(true, |last| *key > last))
+            .min()?;
+        last = Some(next.0);
+        Some((next.0 .0, next.1))
+    })
 }
 
 /// Whether two indices may reach the same element, so that a mutable view would alias itself.
@@ -243,25 +250,12 @@ pub fn may_overlap(shape: &[i64], strides: Option<&[i64]>) -> bool {
     if shape.contains(&0) {
         return false;
     }
-    // Axes in order of stride, by selection: the list is short, and no allocation is needed.
     let mut reach = 0u64;
-    let mut last = None;
-    loop {
-        let next = shape
-            .iter()
-            .zip(strides)
-            .enumerate()
-            .filter(|(_, (length, _))| **length > 1)
-            .map(|(axis, (length, stride))| ((stride.unsigned_abs(), axis), length.unsigned_abs() - 1))
-            .filter(|(key, _)| last.map_or(true, |last| *key > last))
-            .min();
-        let Some((key, steps)) = next else { return false };
-        if key.0 <= reach {
-            return true;
-        }
-        reach = reach.saturating_add(key.0.saturating_mul(steps));
-        last = Some(key);
-    }
+    axes_by_stride(shape, strides).any(|(stride, steps)| {
+        let overlaps = stride <= reach;
+        reach = reach.saturating_add(stride.saturating_mul(steps));
+        overlaps
+    })
 }
 
 #[cfg(test)]
@@ -341,6 +335,8 @@ mod tests {
             (&[5, 2, 3], &[0, 3, 1]),
             (&[2, 1, 3], &[3, 100, 1]),
             (&[2, 3, 4], &[4, 8, 1]),
+            (&[6, 10], &[1, 1]),
+            (&[3, 5], &[2, 1]),
             (&[0, 3], &[100, 100]),
             (&[], &[]),
         ] {
@@ -350,9 +346,9 @@ mod tests {
             (&[2, 4][..], &[8, 1][..]),
             (&[4], &[2]),
             (&[2, 3], &[3, 2]),
+            (&[4, 2], &[3, 1]),
             // As many indices as places, of which every 65th is reached.
             (&[129, 129], &[65, 65]),
-            (&[2, 3], &[1, 1]),
             (&[2, 2], &[i64::MIN, 1]),
         ] {
             assert!(!fills_extent(shape, Some(strides)), "{shape:?} {strides:?}");
