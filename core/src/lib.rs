@@ -1,6 +1,6 @@
 //! The DLPack standard in safe Rust, and the traits that bridge tensor frameworks over it.
 //!
-//! No framework is known here. The adapters are crates of their own (`dlbridge-ndarray`, `dlbridge-candle`,
+//! This crate knows no framework. The adapters are crates of their own (`dlbridge-ndarray`, `dlbridge-candle`,
 //! `dlbridge-tch` and others), and the crate `dlbridge` re-exports this one together with them.
 //!
 //! # Use it
@@ -32,29 +32,29 @@
 //! | [`View`], [`ViewMut`] | how a tensor is borrowed as a view type of the framework |
 //! | [`Interchange`] | which element types and devices the framework's own names stand for |
 //!
-//! [`by_dtype!`] binds the Rust type of an element type that is known at run time. A [`ReadOnly`] value holds read-only
-//! memory for a framework whose own type would allow to write.
+//! [`by_dtype!`] gives generic code the Rust type that belongs to a [`DataType`] known only at run time. A [`ReadOnly`]
+//! value holds read-only memory for a framework whose own type would allow writing.
 //!
 //! # Speak C
 //! [`sys`] has the header's own names and structs. [`Tensor::from_raw`] and [`Tensor::into_raw`] exchange tensors over
 //! the versioned ABI (DLPack 1.0 and later), [`Tensor::from_legacy_raw`] and [`Tensor::into_legacy_raw`] over the
-//! legacy one. [`Descriptor::from_raw`] checks a struct that somebody else owns. [`Aliased`] is the owned tensor that
-//! others may write at any time, as arrays in Python.
+//! legacy one. [`Descriptor::from_raw`] checks a struct that somebody else owns. [`Aliased`] is an owned tensor that
+//! others may write at any time, as is usual for arrays in Python.
 //!
 //! # What it promises
 //! Foreign memory enters through `unsafe` functions, [`Tensor::from_raw`] and [`Tensor::from_legacy_raw`] above all,
 //! whose callers vouch for the memory and for nothing else: every number of the struct is checked. Rust values enter
-//! through [`Tensor::new`], or through the adapters' [`Tensor::from_owner`]. From then on all is safe, and a deleter
-//! runs exactly once, on whatever thread drops the tensor. Nothing here panics on what a producer sends: a refusal is
-//! an [`Error`], which says what was found, what was expected and what to do. `share` never copies; what copies says so
-//! in its documentation, in a line that begins with `Copies:`.
+//! through [`Tensor::new`], or through the adapters' [`Tensor::from_owner`]. From then on everything is safe, and a
+//! deleter runs exactly once, on whatever thread drops the tensor. Nothing here panics on what a producer sends: a
+//! refusal is an [`Error`], which says what was found, what was expected and what to do. `share` never copies, and
+//! every function that copies says so in its documentation, after the word `Copies:`.
 #![no_std]
 
 extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-// The rooms, from the ground up: each uses those above it here, and none below.
+// The modules, from the ground up: each uses only modules that are declared above it.
 
 pub mod sys;
 

@@ -124,9 +124,9 @@ constants! { DLDataTypeCode:
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DLPackVersion {
-    /// A change breaks the ABI behind [`DLManagedTensorVersioned::flags`].
+    /// A new major version breaks the ABI after [`DLManagedTensorVersioned::flags`].
     pub major: u32,
-    /// A change adds, and old consumers go on working.
+    /// A new minor version only adds something, and old consumers go on working.
     pub minor: u32,
 }
 
@@ -156,7 +156,7 @@ pub struct DLDataType {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLTensor {
-    /// The allocation; the first element is `byte_offset` bytes behind it. NULL when there are no elements.
+    /// The allocation; the first element is `byte_offset` bytes after its start. NULL when there are no elements.
     pub data: *mut c_void,
     /// Where `data` lives.
     pub device: DLDevice,
@@ -254,7 +254,7 @@ pub struct DLPackExchangeAPI {
     pub current_work_stream: DLPackCurrentWorkStream,
 }
 
-// The ABI, checked wherever this compiles for 64-bit pointers: sizes and offsets as the C compilers have them.
+// Checks the ABI when this is compiled for 64-bit pointers: sizes and offsets must be those of C compilers.
 #[cfg(target_pointer_width = "64")]
 const _: () = {
     assert!(size_of::<DLPackVersion>() == 8);

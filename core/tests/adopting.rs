@@ -1,4 +1,4 @@
-//! The adopting allocator, installed.
+//! Tests of the adopting allocator where it is installed.
 #![cfg(feature = "adopting")]
 
 use std::alloc::System;
@@ -64,7 +64,7 @@ fn what_cannot_be_adopted_comes_back() {
         (elements.cast::<u8>().wrapping_add(1).cast(), LEAST - 1, Some(Reason::Misaligned { align: 4 })),
         (std::ptr::null_mut(), LEAST, None),
     ] {
-        // SAFETY: refused, whatever it points to.
+        // SAFETY: the call refuses the block before it uses the pointer.
         let rejected = unsafe { adopt(elements, len, owner) }.unwrap_err();
         match reason {
             Some(reason) => {

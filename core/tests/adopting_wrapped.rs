@@ -1,4 +1,4 @@
-//! An allocator around the adopting one that overwrites what it frees: nothing may be adopted.
+//! Inside an allocator that overwrites what it frees, the adopting allocator must adopt nothing.
 #![cfg(feature = "adopting")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -8,7 +8,7 @@ use dlbridge_core::{Error, Reason};
 
 struct Zeroing(Adopting<System>);
 
-// SAFETY: as the allocator inside; a block that is being freed is the allocator's to write.
+// SAFETY: as for the allocator inside; an allocator may write to a block that is being freed.
 unsafe impl GlobalAlloc for Zeroing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.

@@ -1,4 +1,4 @@
-//! Without the adopting allocator, whoever asks first, and however many at once.
+//! Without the adopting allocator nothing is adopted, even if many threads ask for it at once.
 #![cfg(feature = "adopting")]
 
 use std::sync::Barrier;

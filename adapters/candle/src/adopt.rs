@@ -1,4 +1,4 @@
-//! Foreign memory as candle's own storage, by adoption, and the layouts that candle can say.
+//! Makes foreign memory candle's own storage by adoption, and makes the layouts that candle's operations can express.
 
 use std::mem;
 
@@ -9,7 +9,7 @@ use dlbridge_core::{Descriptor, Element, Error, Reason, Tensor};
 use crate::dtype::by_dtype;
 use crate::{NAME, failed};
 
-/// Why a tensor is not adopted, if it is not.
+/// Checks that a tensor can be adopted; the error is the reason why it cannot.
 pub(crate) fn check(tensor: &Descriptor<'_>) -> Result<(), Reason> {
     by_dtype!(tensor.dtype(), T => check_as::<T>(tensor), _ => Err(Reason::ForeignMemory))
 }
@@ -20,8 +20,8 @@ fn check_as<T: Element>(tensor: &Descriptor<'_>) -> Result<(), Reason> {
     Steps::of(tensor).obstacle().map_or(Ok(()), Err)
 }
 
-/// A tensor that [`check`] has accepted, as candle's own. Memory that must not be written, or whose gaps may be
-/// somebody else's, is sealed: a read lock is never released, so that whoever would write waits.
+/// Makes a candle tensor of one that [`check`] has accepted. Memory that must not be written, or that has gaps which
+/// somebody else may use, is sealed: a read lock is never released, so that whoever would write waits.
 pub(crate) fn import(tensor: Tensor) -> Result<CandleTensor, Error> {
     by_dtype!(
         tensor.dtype(),
@@ -39,10 +39,10 @@ fn import_as<T: Element + WithDType>(tensor: Tensor) -> Result<CandleTensor, Err
     let has_gaps = steps.0.iter().try_fold(1usize, |count, step| count.checked_mul(step.len)) != Some(span);
     let is_sealed = descriptor.flags().is_read_only() || has_gaps;
     let data = tensor.data().cast_mut().cast::<T>();
-    // SAFETY: strides are not negative, so that the extent begins at the first element, and all of it is initialised
-    // until the tensor is dropped. Either nobody else has access, or nobody writes: candle writes through the lock
-    // only, which is never free for writers once the storage is sealed below, before anybody else has it. What is not
-    // sealed has no gaps, so that the extent is the elements.
+    // SAFETY: strides are not negative, so that the extent begins at the first element, and by invariant 2 of `Tensor`
+    // all of it is initialised until the tensor is dropped. Either nobody else has access, or nobody writes: candle
+    // writes only through the lock, which is never free for writers once the storage is sealed below, before anybody
+    // else has it. A storage that is not sealed has no gaps, so that the extent is just the elements.
     let vec = unsafe { adopt(data, span, tensor) }?;
     let base = CandleTensor::from_vec(vec, span, &CandleDevice::Cpu).map_err(failed)?;
     if is_sealed {
@@ -51,7 +51,7 @@ fn import_as<T: Element + WithDType>(tensor: Tensor) -> Result<CandleTensor, Err
     steps.view(base, &shape).map_err(failed)
 }
 
-/// One axis that is walked, and not on the spot.
+/// An axis that is longer than 1 and whose stride is not 0.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     axis: usize,
@@ -59,7 +59,7 @@ struct Step {
     stride: i64,
 }
 
-/// The axes that are walked, the widest steps first.
+/// All such axes of a layout, those with the largest strides first.
 #[derive(Debug)]
 pub(crate) struct Steps(Vec<Step>);
 
@@ -74,7 +74,7 @@ impl Steps {
         Self(steps)
     }
 
-    /// Why candle cannot have this layout over a flat run, if it cannot.
+    /// Why candle cannot express this layout as a view of a 1-D tensor, if it cannot.
     pub(crate) fn obstacle(&self) -> Option<Reason> {
         if self.0.iter().any(|step| step.stride < 0) {
             return Some(Reason::NegativeStrides);
@@ -82,12 +82,12 @@ impl Steps {
         (!self.can_be_said()).then_some(Reason::Strided)
     }
 
-    /// The number of elements from the first to the last that the steps behind `index` reach.
+    /// The number of elements, gaps included, from the first to the last that the axes after `index` reach.
     fn span_behind(&self, index: usize) -> usize {
         self.0[index + 1..].iter().fold(1, |span, step| span + (step.len - 1) * step.stride as usize)
     }
 
-    /// Whether the steps follow each other without gaps, so that a shape says it all.
+    /// Whether the axes leave no gaps, so that a shape alone describes the layout.
     fn are_dense(&self) -> bool {
         let mut expected = 1;
         self.0.iter().rev().all(|step| {
@@ -97,8 +97,8 @@ impl Steps {
         })
     }
 
-    /// Whether candle's operations make this layout of a flat run. With gaps it takes `unfold`, which computes its
-    /// length in `f32` and so makes too few steps of some long runs.
+    /// Whether candle's operations can make this layout from a 1-D tensor. A layout with gaps needs `unfold`, which
+    /// computes its length in `f32`, and so makes too few steps along some long axes.
     fn can_be_said(&self) -> bool {
         self.are_dense()
             || self.0.iter().enumerate().all(|(index, step)| {
@@ -109,7 +109,7 @@ impl Steps {
             })
     }
 
-    /// The layout over `base`, a flat run that is just as long as the steps reach.
+    /// This layout as a view of `base`, a 1-D tensor that is just as long as the axes reach.
     pub(crate) fn view(&self, base: CandleTensor, shape: &[usize]) -> candle_core::Result<CandleTensor> {
         let mut view = base;
         if self.are_dense() {
@@ -120,7 +120,7 @@ impl Steps {
             }
             view = view.squeeze(self.0.len())?;
         }
-        // From the widest first to the order of the axes.
+        // Back from the order of strides to the order of the axes.
         let mut order: Vec<usize> = (0..self.0.len()).collect();
         order.sort_by_key(|index| self.0[*index].axis);
         view = view.permute(order)?;

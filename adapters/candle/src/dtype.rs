@@ -1,11 +1,11 @@
-//! candle's `DType` and `Device` ↔ DLPack's.
+//! Translates between candle's `DType` and `Device` and DLPack's.
 
 use candle_core::{DType, Device as CandleDevice, DeviceLocation};
 use dlbridge_core::{DataType, Device, DeviceType, Error, Interchange};
 
 use crate::{Candle, NAME};
 
-/// candle's types in DLPack's terms. candle's `F8E4M3` is the finite one (`fn`), as its safetensors files have it.
+/// candle's types in DLPack's terms. candle's `F8E4M3` is the finite variant (`fn`), as in its safetensors files.
 const DTYPES: &[(DType, DataType)] = &[
     (DType::U8, DataType::UINT8),
     (DType::U32, DataType::UINT32),
@@ -48,7 +48,7 @@ impl Interchange<Candle> for CandleDevice {
         })
     }
 
-    /// Opens the GPU if it is one; every call makes a new context, as candle's own constructors do.
+    /// If the device is a GPU, this opens it: every call makes a new context, as candle's own constructors do.
     fn from_dlpack(standard: Device) -> Result<Self, Error> {
         let unavailable = Error::DeviceUnavailable { framework: NAME, device: standard };
         let Ok(id) = usize::try_from(standard.id()) else { return Err(unavailable) };
@@ -61,7 +61,7 @@ impl Interchange<Candle> for CandleDevice {
     }
 }
 
-/// [`dlbridge_core::by_dtype!`] for the types that candle has as elements of a Rust type, rather than as bytes.
+/// [`dlbridge_core::by_dtype!`] for the types that candle stores as elements of a Rust type, not as bytes.
 macro_rules! by_dtype {
     ($dtype:expr, $T:ident => $body:expr, _ => $otherwise:expr) => {
         dlbridge_core::by_dtype!(

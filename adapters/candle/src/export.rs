@@ -1,4 +1,4 @@
-//! candle → DLPack.
+//! Exports candle tensors as DLPack tensors.
 
 use candle_core::backend::BackendStorage;
 use candle_core::{CpuStorage, Layout, Storage, StorageRef, Tensor as CandleTensor};
@@ -9,9 +9,10 @@ use dlbridge_core::{
 
 use crate::{Candle, NAME};
 
-/// What keeps an export alive: the tensor, and the read lock of its storage unless the caller does without.
+/// What keeps an export alive: the tensor, and the read lock of its storage unless the caller has chosen to do without
+/// it.
 pub(crate) struct Exported {
-    // Invariant: the lock is that of `tensor`, and is declared first so that it is released before `tensor` goes.
+    // Invariant: the lock is that of `tensor`, and is declared first so that it is released before `tensor` is dropped.
     _guard: Option<StorageRef<'static>>,
     pub(crate) tensor: CandleTensor,
 }
@@ -76,7 +77,8 @@ pub unsafe fn export_unguarded(tensor: &CandleTensor) -> Result<Tensor, Error> {
     Ok(unsafe { source.own(owner) })
 }
 
-/// The first element of a tensor on the CPU, checked to lie within its storage like all others.
+/// The address of the first element of a tensor on the CPU, once it has been checked that all elements lie within the
+/// storage.
 struct Source {
     data: *const u8,
     dtype: DataType,
@@ -91,7 +93,8 @@ impl Source {
         let (start, bytes) = bytes(storage);
         let dtype = storage.dtype().to_dlpack()?;
         let bits = u128::from(dtype.bits_per_element());
-        // Layouts are made by safe code, and some of it (`unfold`) makes them too long: check, do not trust.
+        // Layouts have to be checked: some safe operations of candle (`unfold`) make layouts that reach past the
+        // storage.
         let unbased = Self { data: start, dtype };
         if let Some(extent) = unbased.describe(layout, |tensor| tensor.extent())? {
             let needed = layout.start_offset() as u128 + extent.highest as u128 + 1;

@@ -1,4 +1,4 @@
-//! DLPack → candle.
+//! Imports DLPack tensors into candle.
 
 use candle_core::op::BackpropOp;
 use candle_core::{CpuStorage, DType, Device as CandleDevice, Storage, Tensor as CandleTensor, WithDType};
@@ -49,7 +49,7 @@ impl Import<Candle> for CandleTensor {
         );
         match adopt::check(&tensor.descriptor()) {
             Ok(()) => adopt::import(tensor),
-            // A tensor that shows only a part of the vector that owns it.
+            // The tensor shows only a part of the vector that owns it.
             Err(_) => Err(Error::CopyRequired { framework: NAME, reason: Reason::Strided }),
         }
     }
@@ -83,8 +83,8 @@ fn from_vec<T: WithDType>(vec: Vec<T>, shape: Vec<usize>) -> Result<CandleTensor
     CandleTensor::from_vec(vec, shape, &CandleDevice::Cpu).map_err(failed)
 }
 
-/// The elements in a vector, whose pages are huge ones if it is large and the system has them: most of the time of a
-/// large copy goes into getting pages.
+/// Copies the elements into a vector. A large vector is put on huge pages where the system has them, because a large
+/// copy spends most of its time on getting pages.
 fn copy<T: Element>(tensor: &TensorRef<'_>) -> Result<Vec<T>, Error> {
     let len = tensor.len();
     let mut elements: Vec<T> = Vec::new();
@@ -93,7 +93,7 @@ fn copy<T: Element>(tensor: &TensorRef<'_>) -> Result<Vec<T>, Error> {
     #[cfg(target_os = "linux")]
     advise_huge_pages(target);
     tensor.copy_to_uninit(target)?;
-    // SAFETY: all of them are written.
+    // SAFETY: all elements are written.
     unsafe { elements.set_len(len) };
     Ok(elements)
 }
@@ -107,8 +107,8 @@ fn advise_huge_pages<T>(memory: &mut [T]) {
     let skipped = (first as usize).next_multiple_of(PAGE) - first as usize;
     if bytes >= LEAST {
         let (start, len) = (first.wrapping_add(skipped), (bytes - skipped) / PAGE * PAGE);
-        // SAFETY: whole pages within memory of our own, whose contents the advice does not change. That it is not
-        // heeded does not matter.
+        // SAFETY: these are whole pages within memory of our own, whose contents the advice does not change. It does
+        // not matter if the system ignores the advice.
         unsafe { libc::madvise(start.cast(), len, libc::MADV_HUGEPAGE) };
     }
 }
@@ -116,7 +116,7 @@ fn advise_huge_pages<T>(memory: &mut [T]) {
 /// A tensor of a dtype that candle keeps as bytes.
 fn from_bytes(dtype: DType, bytes: Vec<u8>, shape: Vec<usize>) -> Result<CandleTensor, Error> {
     let storage = match dtype {
-        // Collected in place: a byte becomes a float where it is.
+        // This reuses the allocation: each byte becomes a float in its place.
         DType::F8E4M3 => CpuStorage::F8E4M3(bytes.into_iter().map(F8E4M3::from_bits).collect()),
         DType::F6E2M3 => CpuStorage::F6E2M3(bytes),
         DType::F6E3M2 => CpuStorage::F6E3M2(bytes),

@@ -13,13 +13,14 @@ use crate::{NAME, failed};
 /// Calls `use_it` with a candle tensor over the memory of `tensor`, and takes the memory back when it returns or
 /// panics.
 ///
-/// `Copies: never`. Nearly any layout without negative strides, of a type that Rust has. A clone or view of the candle
-/// tensor that outlives the call reads zeros from then on, which the system gives pages for when they are read.
+/// `Copies: never`. This works for nearly any layout without negative strides, if the element type is a Rust type. A
+/// clone or view of the candle tensor that outlives the call reads zeros from then on; the system provides pages for
+/// these only when they are read.
 ///
 /// # Safety
-/// 1. No in-place operation inside `use_it` replaces or resizes the storage's vector: it is not candle's to free.
-/// 2. Nothing inside `use_it` writes in place, unless `tensor` is not read-only and nobody else looks at it, or at what
-///    it borrows to, meanwhile.
+/// 1. No in-place operation inside `use_it` replaces or resizes the storage's vector, because candle must not free it.
+/// 2. Nothing inside `use_it` writes in place, unless `tensor` is not read-only and nobody else looks at it, or at
+///    anything borrowed from it, meanwhile.
 /// 3. No lock of the storage (`storage_and_layout`, an export of this crate) is still held when `use_it` returns:
 ///    taking the memory back would wait for it.
 ///
@@ -50,8 +51,8 @@ unsafe fn lend_as<T: Element + WithDType, R>(
     let span = descriptor.extent().map_or(0, |extent| extent.span() as usize);
     let shape: Vec<usize> = descriptor.shape().iter().map(|length| *length as usize).collect();
     let zeros = T::to_cpu_storage_owned(zeroed::<T>(span)?);
-    // SAFETY: as many elements as the extent has, which are there while `tensor` is borrowed. That they are not of
-    // Rust's allocator does not matter, because `Lent` takes them out again before the vector is dropped.
+    // SAFETY: the vector is as long as the extent, which stays in place while `tensor` is borrowed. It does not matter
+    // that Rust's allocator did not allocate it, because `Lent` takes it out again before the vector is dropped.
     let elements = unsafe { Vec::from_raw_parts(data, span, span) };
     let storage = T::to_cpu_storage_owned(elements);
     let base = CandleTensor::from_storage(
@@ -71,7 +72,7 @@ unsafe fn lend_as<T: Element + WithDType, R>(
     Ok(result)
 }
 
-/// A tensor over lent memory, which it gives back when dropped.
+/// A tensor over lent memory, which gives the memory back when it is dropped.
 struct Lent {
     base: CandleTensor,
     take: Take,
@@ -80,13 +81,13 @@ struct Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         if self.base.inplace_op1(&self.take).is_err() {
-            // Never for a storage on the CPU; what cannot be taken back must not be freed either.
+            // This never happens for a storage on the CPU. If memory cannot be taken back, it must not be freed either.
             mem::forget(self.base.clone());
         }
     }
 }
 
-/// Puts zeros in the place of lent elements, and forgets the elements.
+/// Puts zeros in the place of the lent elements, which it forgets without freeing them.
 struct Take(Mutex<Option<CpuStorage>>);
 
 impl InplaceOp1 for Take {
@@ -102,7 +103,7 @@ impl InplaceOp1 for Take {
     }
 }
 
-/// As many zeros, in pages that the system gives when they are used.
+/// A vector of `len` zeros, for which the system provides pages only when they are used.
 fn zeroed<T: Element>(len: usize) -> Result<Vec<T>, Error> {
     let out_of_memory = Error::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) };
     let Ok(layout) = alloc::Layout::array::<T>(len) else { return Err(out_of_memory) };
@@ -114,6 +115,7 @@ fn zeroed<T: Element>(len: usize) -> Result<Vec<T>, Error> {
     if block.is_null() {
         return Err(out_of_memory);
     }
-    // SAFETY: a block of the global allocator of just this layout; zero is a number, as all elements of candle's are.
+    // SAFETY: the global allocator has allocated the block with just this layout; all of candle's elements are numbers,
+    // for which zero is valid.
     Ok(unsafe { Vec::from_raw_parts(block, len, len) })
 }

@@ -1,4 +1,4 @@
-//! The allocator itself, and the vector that it gives over a foreign block.
+//! The allocator itself, and the function that makes a vector over a foreign block.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ use crate::types::Element;
 /// The smallest block that is adopted, in bytes.
 pub const LEAST: usize = 16 << 10;
 
-/// A global allocator that lets go of adopted blocks by dropping their owners, and leaves all others to `A`.
+/// A global allocator that frees adopted blocks by dropping their owners, and leaves all others to `A`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Adopting<A>(A);
 
@@ -25,8 +25,8 @@ impl<A> Adopting<A> {
     }
 }
 
-// SAFETY: as `A`, but for blocks in the registry, which nobody but `adopt` has put there, and which `A` never sees:
-// they are taken out once, and let go of through their owner. Nothing here unwinds.
+// SAFETY: as for `A`, except for blocks in the registry. Nobody but `adopt` has put these there, and `A` never sees
+// them: each is taken out once, and freed by dropping its owner. Nothing here unwinds.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Adopting<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -79,20 +79,21 @@ impl<A: GlobalAlloc> Adopting<A> {
             registry().put(adopted); // A failed reallocation leaves the block as it was.
             return moved;
         }
-        // SAFETY: both blocks are at least as long, and the new one is nobody else's.
+        // SAFETY: both blocks are at least that long, and nobody else has the new one.
         unsafe { moved.copy_from_nonoverlapping(block, layout.size().min(size)) };
         release(adopted);
         moved
     }
 }
 
-/// Drops the owner of a block that has been taken out of the registry. A panic does not unwind out of an allocator.
+/// Drops the owner of a block that has been taken out of the registry. As an `extern "C"` function it aborts on a
+/// panic, because an allocator must not unwind.
 #[inline(never)]
 extern "C" fn release(adopted: Box<Adopted>) {
     drop(adopted);
 }
 
-/// Whether an [`Adopting`] is the global allocator of this process. Found out once.
+/// Whether an [`Adopting`] is the global allocator of this process. The first call finds out by a test.
 pub fn is_installed() -> bool {
     const UNKNOWN: u8 = 0;
     const PROBING: u8 = 1;
@@ -101,7 +102,8 @@ pub fn is_installed() -> bool {
     static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
     loop {
         match STATE.load(Ordering::Acquire) {
-            // One probe at a time: another one could get the address that this one has freed, and take its entry.
+            // Only one probe may run at a time: another one could be given the address that this one has freed, and
+            // take its entry.
             UNKNOWN => {
                 if STATE.compare_exchange(UNKNOWN, PROBING, Ordering::Acquire, Ordering::Acquire).is_ok() {
                     STATE.store(if probe() { YES } else { NO }, Ordering::Release);
@@ -114,7 +116,7 @@ pub fn is_installed() -> bool {
 }
 
 /// Registers an ordinary block as adopted, frees it, and sees whether the owner is dropped and the block left alone.
-/// Nothing else is registered meanwhile, because [`adopt`] asks first whether it may.
+/// Nothing else is registered meanwhile, because [`adopt`] first waits for the result.
 fn probe() -> bool {
     const PATTERN: u8 = 0xa5;
     struct Seen(*const AtomicBool);
@@ -133,27 +135,27 @@ fn probe() -> bool {
     if block.is_null() {
         return false;
     }
-    // SAFETY: the block's own bytes.
+    // SAFETY: the block has that many bytes.
     unsafe { block.write_bytes(PATTERN, LEAST) };
     let owner = Box::new(Seen(&seen));
     registry().put(Adopted::new(block as usize, LEAST, owner));
     // SAFETY: allocated above, and not used afterwards unless it has not been freed.
     unsafe { alloc::alloc::dealloc(hint::black_box(block), layout) };
     if seen.load(Ordering::Relaxed) {
-        // The hook has dropped the owner, and the block is there still. An allocator around the hook that writes to
-        // what is freed would write to foreign memory. SAFETY: the block has not been freed.
+        // The adopting allocator has dropped the owner and left the block alone. If an allocator around it overwrote
+        // what is freed, it would overwrite foreign memory too. SAFETY: the block has not been freed.
         let is_intact = (0..LEAST).all(|at| unsafe { block.wrapping_add(at).read_volatile() } == PATTERN);
-        // SAFETY: as above; free it as what it is.
+        // SAFETY: as above; it is freed now as the ordinary block that it is.
         unsafe { alloc::alloc::dealloc(block, layout) };
         return is_intact;
     }
-    // There is no hook, so that nobody else has looked at the entry.
+    // No adopting allocator is installed, so that nobody else has looked at the entry.
     drop(registry().take(block, LEAST));
     false
 }
 
-/// A block of `size` bytes at this address can be adopted as elements of this alignment: the allocator is installed,
-/// the block large enough and aligned.
+/// Checks that a block of `size` bytes at this address can be adopted as elements of this alignment: the allocator must
+/// be installed, and the block large enough and aligned.
 ///
 /// # Errors
 /// Why not: [`Reason::ForeignMemory`] if no [`Adopting`] is installed, [`Reason::Misaligned`], [`Reason::Small`].
@@ -169,7 +171,7 @@ pub fn check(address: usize, size: usize, align: usize) -> Result<(), Reason> {
     }
 }
 
-/// A vector over foreign elements. When the vector, or whatever becomes of it, is freed, `owner` is dropped.
+/// A vector over foreign elements. When the vector, or whatever it is turned into, is freed, `owner` is dropped.
 ///
 /// `Copies: never`.
 ///
@@ -193,8 +195,8 @@ pub unsafe fn adopt<T: Element, O: Send + 'static>(
         Err(reason) => Error::CopyRequired { framework: "the adopting allocator", reason },
         Ok(()) => {
             registry().put(Adopted::new(elements as usize, size, Box::new(owner)));
-            // SAFETY: the block is one of the global allocator's now, of just this size and alignment, by promise (1)
-            // with initialised elements.
+            // SAFETY: the block now belongs to the global allocator, with just this size and alignment; by promise (1)
+            // its elements are initialised.
             return Ok(unsafe { Vec::from_raw_parts(elements, len, len) });
         }
     };

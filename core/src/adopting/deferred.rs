@@ -1,4 +1,4 @@
-//! Owners that are dropped where the application says, not where their vector is freed.
+//! Owners that are dropped when the application says so, not when their vector is freed.
 
 use alloc::boxed::Box;
 use core::mem::ManuallyDrop;
@@ -6,13 +6,14 @@ use core::ptr;
 
 use super::sync::{statics, AtomicPtr, Ordering};
 
-/// An owner that is not dropped where it goes, but put aside until [`release_deferred`] is called.
+/// An owner whose destructor does not run when this wrapper is dropped, but when [`release_deferred`] is called.
 pub struct Deferred<O: Send + 'static>(ManuallyDrop<Box<Waiting<O>>>);
 
-// SAFETY: the box is the owner's, and the links are used by the queue only.
+// SAFETY: the box and the owner in it are this value's alone, the owner is `Send`, and only the queue uses the links.
 unsafe impl<O: Send + 'static> Send for Deferred<O> {}
 
-/// An owner in the queue, whose place was allocated when it was wrapped, so that dropping it allocates nothing.
+/// An owner with its entry in the queue. It is allocated when the owner is wrapped, so that dropping the wrapper
+/// allocates nothing.
 #[repr(C)]
 struct Waiting<O: ?Sized> {
     next: *mut Head,
@@ -45,14 +46,14 @@ impl<O: Send + 'static> Deferred<O> {
 
 impl<O: Send + 'static> Drop for Deferred<O> {
     fn drop(&mut self) {
-        // SAFETY: taken once, as this runs once.
+        // SAFETY: the box is taken once, because `drop` runs once.
         let waiting = Box::into_raw(unsafe { ManuallyDrop::take(&mut self.0) }).cast::<Head>();
         // SAFETY: just leaked, and nobody else's.
         unsafe { QUEUE.push(waiting) };
     }
 }
 
-/// What waits, the last to come first.
+/// The owners that wait, as a linked list with the latest first.
 struct Queue(AtomicPtr<Head>);
 
 statics! {
@@ -65,7 +66,7 @@ impl Queue {
     unsafe fn push(&self, waiting: *mut Head) {
         let mut first = self.0.load(Ordering::Relaxed);
         loop {
-            // SAFETY: the caller's promise, until it is in the queue.
+            // SAFETY: the caller's promise, which holds until the entry is in the queue.
             unsafe { (*waiting).next = first };
             match self.0.compare_exchange_weak(first, waiting, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,
@@ -74,7 +75,7 @@ impl Queue {
         }
     }
 
-    /// All of them at once, so that no other thread takes one from the middle.
+    /// Takes all of them at once, so that no other thread takes one from the middle.
     fn take(&self) -> *mut Head {
         self.0.swap(ptr::null_mut(), Ordering::Acquire)
     }

@@ -1,8 +1,8 @@
 //! The adopting allocator: a global allocator that lets a `Vec` own foreign memory.
 //!
 //! Frameworks that keep their elements in a `Vec`, as candle does, cannot hold foreign memory: dropping the vector
-//! gives it to Rust's allocator. An application that installs [`Adopting`] as its global allocator has one that knows
-//! which blocks are foreign, and lets go of these by dropping their owner instead:
+//! gives it to Rust's allocator. An application can install [`Adopting`] as its global allocator. It knows which blocks
+//! are foreign, and frees these by dropping their owner instead:
 //!
 //! ```
 //! use dlbridge_core::adopting::{self, Adopting};
@@ -22,8 +22,8 @@
 //! # }
 //! ```
 //!
-//! Nothing changes for who does not install it. Blocks below [`LEAST`] bytes are never adopted: copying them is as
-//! cheap.
+//! Nothing changes for applications that do not install it. Blocks below [`LEAST`] bytes are never adopted: copying
+//! them is as cheap.
 //!
 //! # What it relies on
 //! - [`adopt`] is an allocation method of this allocator, and the vector that it gives is made of memory *of this
@@ -34,22 +34,22 @@
 //! - Every deallocation of the process passes through the allocator: for blocks below [`LEAST`] bytes it compares the
 //!   size, for larger ones it also reads a counter, and while anything is adopted an entry of a table.
 //!
-//! - It is the outermost allocator, or around it are only such that do not touch the blocks they free: one that
-//!   overwrites them would overwrite foreign memory, and is found out, so that nothing is adopted. One that counts
-//!   blocks counts the freeing of adopted ones as well.
-//! - A child process of `fork` (without `exec`) does not free adopted vectors if other threads did so while it was
-//!   made.
+//! - It is the outermost allocator, or those around it do not touch the blocks that they free. One that overwrites them
+//!   would overwrite foreign memory; this is detected, and then nothing is adopted. One that counts blocks counts the
+//!   freeing of adopted ones as well.
+//! - A child process of `fork` (without `exec`) does not free adopted vectors if other threads were freeing some at the
+//!   moment of the `fork`.
 //!
-//! Do not install it in a library (the choice is the application's), and do not adopt what somebody else writes
+//! Do not install it in a library (the choice is the application's), and do not adopt memory that somebody else writes
 //! meanwhile.
 //!
 //! # Where the owner is dropped
-//! Wherever the vector is: on any thread, in destructors of thread-local values, inside another deallocation. No lock
-//! is held meanwhile, so that the owner's destructor may allocate, free, and drop adopted vectors itself. If it panics,
-//! the process aborts. An owner whose destructor must not run at such a place, because it takes a lock that the freeing
-//! thread may hold (Python's, say), is wrapped in [`Deferred`], and let go of by [`release_deferred`]. Where one block
-//! is adopted several times over, freeing any of its vectors drops any of its owners. An adopted vector that goes out,
-//! and in again by adoption, owns the one before it: a chain of many thousands takes as deep a stack to free.
+//! Wherever the vector is freed: on any thread, in destructors of thread-local values, inside another deallocation. No
+//! lock is held meanwhile, so that the owner's destructor may allocate, free, and drop adopted vectors itself. If it
+//! panics, the process aborts. An owner whose destructor must not run at such a place, because it takes a lock that the
+//! freeing thread may hold (Python's, say), is wrapped in [`Deferred`], and let go of by [`release_deferred`]. If one
+//! block is adopted several times, freeing any of its vectors drops any one of its owners. An adopted vector that is
+//! exported and adopted again owns the one before it, so that freeing a chain of many thousands needs a deep stack.
 
 mod allocator;
 mod deferred;

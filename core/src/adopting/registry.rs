@@ -13,17 +13,18 @@ pub(super) struct Adopted {
     next: Option<Box<Adopted>>,
 }
 
-/// Which blocks are adopted: a counter and a filter that answer for almost all others, and buckets behind short locks.
+/// The adopted blocks: a counter and a filter, which suffice to say no for almost all other blocks, and buckets, each
+/// with a lock that is only held briefly.
 pub(super) struct Registry {
     live: AtomicUsize,
-    /// For each hash, how many adopted blocks have it.
+    /// For each hash, the number of adopted blocks that have it.
     filter: [AtomicUsize; Self::FILTER],
     buckets: [Bucket; Self::BUCKETS],
 }
 
 struct Bucket {
     is_locked: AtomicBool,
-    // Invariant: accessed by who has set `is_locked` only.
+    // Invariant: only accessed by the thread that has set `is_locked`.
     first: Guarded<Option<Box<Adopted>>>,
 }
 
@@ -31,7 +32,7 @@ struct Bucket {
 unsafe impl Sync for Bucket {}
 
 impl Bucket {
-    /// Runs `access` alone. It neither allocates nor frees, so that no thread waits for itself.
+    /// Runs `access` under the lock. `access` must neither allocate nor free, or a thread could wait for itself.
     fn with<R>(&self, access: impl FnOnce(&mut Option<Box<Adopted>>) -> R) -> R {
         while self.is_locked.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
             spin();
@@ -82,14 +83,14 @@ impl Registry {
         }
     }
 
-    /// A number that depends on all of the address but its lowest bits, which say nothing.
+    /// A hash of all bits of the address but the lowest four, which alignment makes alike.
     #[inline]
     fn hash(address: usize) -> usize {
         ((address as u64 >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
     }
 
-    /// `false` if the block is certainly not adopted. Who frees an adopted block has got it from who adopted it, so
-    /// that the entry is visible.
+    /// Returns `false` if the block is certainly not adopted. Relaxed loads are enough: whoever frees an adopted block
+    /// was given it by whoever adopted it, so that the entry is visible.
     #[inline]
     pub(super) fn may_have(&self, block: *mut u8) -> bool {
         self.live.load(Ordering::Relaxed) != 0
@@ -132,7 +133,7 @@ mod tests {
     use super::super::sync::{AtomicPtr, Counted};
     use super::*;
 
-    /// Who gets a block from another thread finds its owner, and drops it once, whatever the two do meanwhile.
+    /// A thread that is given a block by another one finds its owner, and drops it once, whatever the two do meanwhile.
     #[test]
     fn loom_a_block_that_is_passed_on_is_found_once() {
         loom::model(|| {

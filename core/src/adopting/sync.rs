@@ -1,5 +1,5 @@
-//! What threads share, in terms that the model checker loom can take the place of: `--cfg dlbridge_loom` builds
-//! with its own. (Not `--cfg loom`, which users of loom set for all that they build.)
+//! The atomics and cells that threads share. With `--cfg dlbridge_loom` they are those of the model checker loom. (Not
+//! with `--cfg loom`, which users of loom set for everything that they build.)
 
 #[cfg(not(dlbridge_loom))]
 pub(super) use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use core::cell::UnsafeCell;
 #[cfg(dlbridge_loom)]
 use loom::cell::UnsafeCell;
 
-/// A static; under loom, one for each order that it tries.
+/// A static. Under loom there is a new one for each order of events that it tries.
 macro_rules! statics {
     (static $name:ident: $type:ty = $new:expr;) => {
         #[cfg(not(dlbridge_loom))]
@@ -30,7 +30,7 @@ pub(super) fn spin() {
     loom::thread::yield_now();
 }
 
-/// A value that is accessed under a lock beside it.
+/// A value that is only accessed while a lock beside it is held.
 pub(super) struct Guarded<T>(UnsafeCell<T>);
 
 #[cfg(not(dlbridge_loom))]
@@ -61,7 +61,7 @@ impl<T> Guarded<T> {
     }
 }
 
-/// An owner that counts how many like it were dropped, and that loom sees being handed over.
+/// An owner that counts drops, and has memory for which loom checks that it is handed over correctly.
 #[cfg(all(test, dlbridge_loom))]
 pub(super) struct Counted {
     drops: loom::sync::Arc<AtomicUsize>,
@@ -85,7 +85,7 @@ impl Counted {
 #[cfg(all(test, dlbridge_loom))]
 impl Drop for Counted {
     fn drop(&mut self) {
-        // SAFETY: nobody else has it, unless it was handed over in the wrong order, which loom finds.
+        // SAFETY: nobody else has it, unless it was handed over without synchronisation, which loom detects.
         assert_eq!(unsafe { self.memory.with(|byte| *byte) }, 1);
         self.drops.fetch_add(1, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Tensors whose memory a vector adopts.
+//! Makes vectors from tensors by adopting their memory.
 
 use alloc::vec::Vec;
 use core::mem::align_of;
@@ -10,11 +10,11 @@ use crate::tensor::Tensor;
 use crate::types::Element;
 
 impl Descriptor<'_> {
-    /// The memory can become a vector by adoption: row-major elements of `T` on the host, which nobody else uses, in a
-    /// block that the installed [allocator](crate::adopting) takes.
+    /// Checks that the memory can become a vector by adoption: it must be row-major elements of `T` on the host, which
+    /// nobody else uses, in a block that the installed [allocator](crate::adopting) accepts.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why it cannot.
     pub fn check_adoptable<T: Element>(&self) -> Result<(), Reason> {
         if self.check_dtype(T::DTYPE).and_then(|()| self.check_host()).is_err() {
             return Err(Reason::ForeignMemory);
@@ -44,8 +44,8 @@ impl Tensor {
         }
         let len = self.descriptor().len();
         let Ok(elements) = self.view_mut().and_then(|mut view| view.as_mut_ptr::<T>()) else { return Err(self) };
-        // SAFETY: by [`Tensor`]'s second invariant nobody else has access while the tensor lives, which the vector
-        // keeps; the elements are contiguous, as checked, and `as_mut_ptr` has checked type, alignment and values.
+        // SAFETY: by invariant 2 of `Tensor` nobody else has access while the tensor lives, which the vector keeps; the
+        // elements are contiguous, as checked, and `as_mut_ptr` has checked type, alignment and values.
         unsafe { adopt(elements, len, self) }.map_err(|rejected| rejected.value)
     }
 }

@@ -61,7 +61,8 @@ fn copy<T: Element>(elements: &[T]) -> Result<Tensor, Error> {
     TensorRef::from_slice(elements, &[elements.len() as i64])?.to_contiguous()
 }
 
-/// The owning buffers, and the flags that each goes out with (an estimate for `Arc`, which export settles).
+/// The owning buffers, and the flags that each is exported with. (For an `Arc` this is an estimate; the export
+/// decides.)
 macro_rules! buffers {
     ($($ty:ty, $this:ident => $flags:expr;)*) => {$(
         impl<T: Element> Export<Core> for $ty {
@@ -136,7 +137,7 @@ impl<T: Element> Import<Core> for Vec<T> {
             Ok(vec) => return Ok(vec),
             Err(tensor) => tensor,
         };
-        // Booleans that are none, or a vector of which the tensor shows only a part.
+        // Either some booleans are invalid, or the tensor shows only a part of the vector.
         tensor.view().as_ptr::<T>()?;
         Err(Error::CopyRequired { framework: "Vec", reason: Reason::Strided })
     }
@@ -146,7 +147,7 @@ impl<T: Element> Import<Core> for Vec<T> {
     }
 }
 
-/// How memory that is no vector becomes one.
+/// How a tensor that no vector owns becomes a vector.
 fn adoption<T: Element>(tensor: &Descriptor<'_>) -> Route {
     #[cfg(feature = "adopting")]
     let adoptable = tensor.check_adoptable::<T>();

@@ -8,7 +8,8 @@ use super::buffers::Core;
 use crate::error::Error;
 use crate::types::{DataType, Device};
 
-/// A framework's name for an element type or a device. Lossless or an error, never a reinterpretation.
+/// A framework's name for an element type or a device. Translating it is lossless or an error, never a
+/// reinterpretation.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no element type or device that can be exchanged",
     label = "no enabled adapter knows this type",
@@ -32,7 +33,8 @@ pub trait Interchange<Via>: Sized {
     fn from_dlpack(standard: Self::Standard) -> Result<Self, Error>;
 }
 
-/// The verb: `candle_core::DType::F32.exchange::<tch::Kind>()`.
+/// Translates an element type or a device from one framework to another:
+/// `candle_core::DType::F32.exchange::<tch::Kind>()`.
 ///
 /// ```
 /// # use dlbridge_core::{DataType, Exchange};

@@ -1,8 +1,9 @@
 //! The bridge between frameworks: the traits that adapters implement, the verbs that users call, and the core's own
 //! adapter.
 //!
-//! Every trait has a marker parameter `Via`, an empty enum of the adapter. It makes the impls legal in a crate that
-//! owns neither the trait nor the framework's type, and it is always inferred, because each type has exactly one.
+//! Every trait has a marker parameter `Via`, an empty enum of the adapter. It lets a crate that owns neither the trait
+//! nor the framework's type implement the one for the other, and it is always inferred, because each type has exactly
+//! one marker.
 
 mod buffers;
 mod exchange;

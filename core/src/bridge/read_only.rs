@@ -3,11 +3,11 @@
 use core::fmt;
 use core::ops::Deref;
 
-/// A framework's tensor over read-only memory, for frameworks whose own type would allow to write.
+/// A framework's tensor over read-only memory, for frameworks whose own type would allow writing.
 ///
-/// Reading works as ever, through [`Deref`]. Who makes such a value guarantees that no *safe* use of the inner value
-/// writes: an adapter either relies on its framework's types or has the framework itself refuse at run time, and says
-/// which.
+/// Reading works as usual, through [`Deref`]. Whoever makes such a value guarantees that no *safe* use of the inner
+/// value writes: an adapter either relies on its framework's types or has the framework itself refuse at run time, and
+/// says which.
 pub struct ReadOnly<T>(T);
 
 impl<T> ReadOnly<T> {

@@ -19,7 +19,7 @@ pub trait Bridge<Out, In>: Sized {
     /// The same memory as a `Dst`. `Copies: never`.
     ///
     /// # Errors
-    /// [`Error::CopyRequired`] if [`Bridge::convert`] would work, and the reason; else what is impossible.
+    /// [`Error::CopyRequired`] with the reason if [`Bridge::convert`] would work; else what is impossible.
     fn share<Dst>(self) -> Result<Dst, Error>
     where
         Self: Export<Out>,
@@ -42,9 +42,9 @@ pub trait Bridge<Out, In>: Sized {
         self.convert_with(CopyPolicy::IfNeeded).map(|converted| converted.value)
     }
 
-    /// The same elements as a `Dst`, copied as `policy` says, and the reason if they were. `Copies: at most once`, but
-    /// that a source which has to be decoded is copied again for a target which neither takes a vector over nor shares
-    /// row-major memory (Arrow's packed booleans and record batches).
+    /// The same elements as a `Dst`, copied or not as `policy` says, with the reason if they were copied.
+    /// `Copies: at most once`, with one exception: a source that has to be decoded is copied again for a target that
+    /// neither takes over a vector nor shares row-major memory (Arrow's packed booleans and record batches).
     ///
     /// # Errors
     /// As [`Bridge::share`] with [`CopyPolicy::Never`]; else what is impossible even with a copy.
@@ -62,8 +62,8 @@ pub trait Bridge<Out, In>: Sized {
         }
         let requested = (policy == CopyPolicy::Always).then_some(Reason::Requested);
         match source {
-            // The source itself has to copy: into a row-major vector, which every framework that holds vectors takes as
-            // it is, and most others share.
+            // The source itself has to copy. The copy is a row-major vector, which every framework that holds vectors
+            // takes over as it is, and most others share.
             Some(reason) => {
                 let copy = self.export_copy()?;
                 drop(self);
@@ -76,8 +76,8 @@ pub trait Bridge<Out, In>: Sized {
 
     /// What [`Bridge::convert`] would do, and why. `Copies: never`; nothing is exported.
     ///
-    /// A method call looks through a reference: `(&tensor).route()` answers for `tensor` by value, and
-    /// `Bridge::<_, _>::route(&&tensor)` for the reference.
+    /// A method call dereferences its receiver: `(&tensor).route()` answers for `tensor` by value. To ask about the
+    /// reference, call `Bridge::<_, _>::route(&&tensor)`.
     fn route<Dst>(&self) -> Route
     where
         Self: Export<Out>,

@@ -7,7 +7,7 @@ use crate::layout::descriptor::Descriptor;
 use crate::layout::Dims;
 use crate::types::Element;
 
-/// Walks the offsets of a layout in row-major order, in elements from the first.
+/// Walks the offsets of a layout in row-major order, counted in elements from the first one.
 pub(crate) struct Offsets<'a> {
     shape: &'a [i64],
     strides: Dims,
@@ -41,7 +41,7 @@ impl Iterator for Offsets<'_> {
                 self.offset += stride;
                 break;
             }
-            // On an axis of length 1 the index is 0 and its stride, which may be anything, is not used.
+            // On an axis of length 1 the index stays 0, and the stride, which may be any number, is not used.
             if self.index[axis] > 0 {
                 self.offset -= self.index[axis] as isize * stride;
                 self.index[axis] = 0;
@@ -75,7 +75,7 @@ impl<T: Element> Iterator for Elements<'_, T> {
 
     fn next(&mut self) -> Option<T> {
         let offset = self.offsets.next()?;
-        // SAFETY: an offset of the layout is within the extent, which is in range.
+        // SAFETY: an offset of the layout is within the extent, which fits by invariant 2 of `Descriptor`.
         let element = unsafe { self.data.offset(offset) };
         // SAFETY: readable, aligned and valid by the promise of `new`.
         Some(unsafe { element.read() })

@@ -1,5 +1,5 @@
-//! Passes over the memory of tensors, from pointer to pointer: walking elements, making them row-major, stacking. What
-//! they read and write is described by [`Descriptor`](crate::Descriptor)s; nothing here owns memory.
+//! Loops that read or copy elements through pointers: walking them, making them row-major, and stacking tensors. What
+//! the pointers lead to is described by [`Descriptor`](crate::Descriptor)s; nothing here owns memory.
 
 mod elements;
 pub(crate) mod relayout;

@@ -1,4 +1,4 @@
-//! Strided elements copied into row-major order, once, at the speed of memory.
+//! Copies strided elements into row-major order, about as fast as the memory allows.
 
 use alloc::vec::Vec;
 use core::mem::MaybeUninit;
@@ -20,11 +20,12 @@ pub(crate) struct Axis {
 /// The CPU can read the source; `target` has room for `source.nbytes()` bytes that nobody else uses.
 pub(crate) unsafe fn copy(source: &Descriptor<'_>, target: *mut u8) {
     if source.is_empty() || source.nbytes() == 0 {
-        return; // Elements of no width take no time, however many there are.
+        return; // Elements of 0 bits need no copying, however many there are.
     }
     let from = source.data();
     if source.is_row_major() {
-        // SAFETY: contiguous, so the source is just `nbytes` bytes; the caller provides as many, not shared.
+        // SAFETY: the source is contiguous, so it is just `nbytes` bytes; the caller provides as many, which nobody
+        // else uses.
         return unsafe { from.copy_to_nonoverlapping(target, source.nbytes()) };
     }
     let bits = source.dtype().stored_bits(source.flags().is_padded());
@@ -50,7 +51,8 @@ pub(crate) unsafe fn copy(source: &Descriptor<'_>, target: *mut u8) {
     }
 }
 
-/// The axes longer than 1, neighbours merged where one steps just over the other, in steps of `size` bytes.
+/// The axes longer than 1, with their steps in bytes. Neighbours are merged where the outer one steps just over the
+/// inner one. Elements have `size` bytes.
 fn axes(source: &Descriptor<'_>, size: isize) -> Vec<Axis> {
     let mut axes: Vec<Axis> = Vec::with_capacity(source.ndim());
     for (length, stride) in source.shape().iter().zip(source.strides().iter()).filter(|(length, _)| **length > 1) {
@@ -93,17 +95,17 @@ unsafe fn copy_axes<const SIZE: usize>(axes: &[Axis], from: *const u8, to: *mut 
         // SAFETY: the last axis is contiguous on both sides.
         return walk(outer, from, to, &|from, to| unsafe { from.copy_to_nonoverlapping(to, last.len * SIZE) });
     }
-    // The axis along which the source is read in smallest steps: with the last one, along which the target is
-    // written, it makes a plane that is copied in tiles, so that both sides use whole cache lines.
+    // This is the axis along which the source is read in the smallest steps. With the last axis, along which the target
+    // is written, it spans a plane that is copied in tiles, so that both sides use whole cache lines.
     let fastest = outer.iter().enumerate().min_by_key(|(_, axis)| axis.from.unsigned_abs());
     match fastest {
         Some((k, fast)) if fast.from.unsigned_abs() < last.from.unsigned_abs() => {
             let rest: Vec<Axis> =
                 outer.iter().enumerate().filter(|(axis, _)| *axis != k).map(|(_, axis)| *axis).collect();
-            // SAFETY: the plane of `fast` and `last` at every index of the rest.
+            // SAFETY: the caller's promise, for the plane of `fast` and `last` at every index of the rest.
             walk(&rest, from, to, &|from, to| unsafe { copy_plane::<SIZE>(fast, last, from, to) });
         }
-        // SAFETY: the line of `last` at every index of the others.
+        // SAFETY: the caller's promise, for the line of `last` at every index of the others.
         _ => walk(outer, from, to, &|from, to| unsafe { copy_line::<SIZE>(*last, from, to) }),
     }
 }
@@ -128,10 +130,11 @@ unsafe fn copy_plane<const SIZE: usize>(rows: &Axis, columns: &Axis, from: *cons
     }
 }
 
-/// So many rows, such as the channels of an image, are too short to be read one after the other.
+/// With at most this many rows, such as the channels of an image, columns are too short to be copied in tiles.
 const FEW: usize = 8;
 
-/// As [`copy_plane`], for few rows: part of each, line by line, as long as what it is read from stays in the cache.
+/// As [`copy_plane`], for few rows: copies a part of each row in turn, short enough that its source stays in the cache
+/// meanwhile.
 ///
 /// # Safety
 /// As [`copy_plane`].
@@ -149,8 +152,8 @@ unsafe fn copy_few<const SIZE: usize>(rows: &Axis, columns: &Axis, from: *const 
     }
 }
 
-/// Rows and columns of a tile of elements of `size` bytes: it fills at most 16 KiB, so that it stays in the first-level
-/// cache.
+/// The number of rows and of columns in a tile of elements of `size` bytes. A tile fills at most 16 KiB, so that it
+/// stays in the first-level cache.
 pub(crate) const fn tile(size: usize) -> usize {
     if size <= 4 {
         64
@@ -159,9 +162,9 @@ pub(crate) const fn tile(size: usize) -> usize {
     }
 }
 
-/// Copies a tile of rows and columns through a buffer. Each column is read at once, because columns that are far apart
-/// keep each other out of the cache; `column` says where it begins, and its step from row to row. In the target,
-/// columns stand next to each other, and rows are `step` bytes apart.
+/// Copies a tile of rows and columns through a buffer. Each column is read in one go, because columns that are far
+/// apart push each other out of the cache. `column` says where a column begins, and its step from row to row. In the
+/// target, columns are next to each other, and rows are `step` bytes apart.
 ///
 /// # Safety
 /// There are no more rows and columns than [`tile`] says, and every element is readable in the source and writable in
@@ -199,7 +202,8 @@ pub(crate) unsafe fn copy_tile<const SIZE: usize>(
     }
 }
 
-/// Copies the line of an axis whose target is contiguous. The compiler is told of the steps for which it has vectors.
+/// Copies the line of an axis whose target is contiguous. Steps of 0 and of one element backwards are constants here,
+/// so that the compiler can vectorise them.
 ///
 /// # Safety
 /// As [`copy_axes`].
@@ -241,7 +245,7 @@ unsafe fn repeat<const SIZE: usize>(len: usize, from: *const u8, to: *mut u8) {
     }
 }
 
-/// Packed elements that do not fill bytes: bit by bit, least significant first, as DLPack packs them.
+/// Copies packed elements that do not fill bytes, bit by bit, least significant first, as DLPack packs them.
 ///
 /// # Safety
 /// As [`copy`].
@@ -250,7 +254,7 @@ unsafe fn copy_bits(source: &Descriptor<'_>, target: *mut u8, bits: usize) {
     unsafe { target.write_bytes(0, source.nbytes()) };
     for (index, offset) in Offsets::new(source).enumerate() {
         for bit in 0..bits {
-            // In 64 bits: the bits of a large tensor are more than a pointer of 32 can count.
+            // Counted in 64 bits, because a large tensor has more bits than a `usize` of 32 bits can count.
             let (from, to) = (offset as i64 * bits as i64 + bit as i64, index as u64 * bits as u64 + bit as u64);
             // SAFETY: a bit of an element within the extent.
             let byte = unsafe { source.data().wrapping_offset(from.div_euclid(8) as isize).read() };
@@ -270,8 +274,8 @@ mod tests {
 
     use crate::{Descriptor, Device, Element, Flags, TensorRef};
 
-    /// Copies of planes whole tiles and parts of tiles wide, in every order of three axes, against one element at a
-    /// time.
+    /// Copies planes of whole tiles and of parts of tiles, in every order of three axes, and compares with walking the
+    /// elements one at a time.
     fn every_order<T: Element + PartialEq + core::fmt::Debug>(element: impl Fn(usize) -> T) {
         for [a, b, c] in [[3, 130, 70], [2, 64, 64], [1, 33, 65], [129, 2, 67], [40, 40, 3], [2, 3000, 3], [700, 9, 4]]
         {

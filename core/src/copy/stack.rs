@@ -1,4 +1,4 @@
-//! Tensors of one shape put side by side along a new axis, once, at the speed of memory.
+//! Copies tensors of one shape side by side along a new axis, about as fast as the memory allows.
 
 use alloc::vec::Vec;
 use core::ops::Deref;
@@ -7,9 +7,10 @@ use super::relayout::{self, walk, Axis};
 use crate::layout::descriptor::Descriptor;
 use crate::layout::Dims;
 
-/// What is written between two visits to the same part: small enough to stay in the first-level cache.
+/// How many bytes of the target are written between two visits to the same part: few enough to stay in the first-level
+/// cache.
 const BLOCK_BYTES: usize = 16 << 10;
-/// Fewer rows than this would read cache lines only in part.
+/// A block of fewer rows would use only a part of each cache line that it reads.
 const LEAST_ROWS: usize = 16;
 
 /// Copies every part to its place in `target`, a row-major tensor like `like` of elements of `size` bytes.
@@ -36,7 +37,7 @@ pub(crate) unsafe fn copy<'a>(
         }
         return;
     }
-    steps[axis..].rotate_left(1); // Those of the parts' own axes come first.
+    steps[axis..].rotate_left(1); // The steps of the parts' own axes come first.
     let mut parts: Vec<Part> =
         parts.iter().map(|part| Part { axes: axes(part, &steps, size), data: part.data() }).collect();
     let copy: unsafe fn(&mut [Part], usize, usize, *mut u8) = match size {
@@ -51,21 +52,21 @@ pub(crate) unsafe fn copy<'a>(
     unsafe { copy(&mut parts, step, size, target) }
 }
 
-/// Where a part begins, and its steps in the source and in the target; the first axis is that of its rows.
+/// Where a part begins, and the axes along which it is read and written. The first axis is that of its rows.
 struct Part {
     axes: Vec<Axis>,
     data: *const u8,
 }
 
-/// Copies block by block of rows, so that what the parts write next to each other is still in the cache. `SIZE` is
-/// the size, so that the compiler knows it, or 0.
+/// Copies a block of rows of every part, then the next block, so that what the parts write next to each other is still
+/// in the cache. `SIZE` is `size` as a constant for the compiler, or 0 where there is none.
 ///
 /// # Safety
 /// As [`copy`]; the parts have equally many rows, and stand `step` bytes apart in the target.
 unsafe fn copy_parts<const SIZE: usize>(parts: &mut [Part], step: usize, size: usize, target: *mut u8) {
     let rows = parts[0].axes[0];
     if step == SIZE && parts.iter().all(|part| part.axes.len() == 1) {
-        // Single elements next to each other: columns become rows.
+        // Every part is a column of single elements, and the columns become rows.
         let tile = relayout::tile(SIZE);
         for start in (0..rows.len).step_by(tile) {
             let to = target.wrapping_offset(start as isize * rows.to);
@@ -75,7 +76,7 @@ unsafe fn copy_parts<const SIZE: usize>(parts: &mut [Part], step: usize, size: u
                     (parts[c].data.wrapping_offset(start as isize * step), step)
                 };
                 let (size, to) = ((tile.min(rows.len - start), parts.len()), to.wrapping_add(i * tile * SIZE));
-                // SAFETY: some rows of some parts, and their places.
+                // SAFETY: the caller's promise, for some rows of some parts and their places in the target.
                 unsafe { relayout::copy_tile::<SIZE>(size, column, to, rows.to) };
             }
         }
@@ -87,17 +88,17 @@ unsafe fn copy_parts<const SIZE: usize>(parts: &mut [Part], step: usize, size: u
             axes[0].len = block.min(rows.len - start);
             let from = data.wrapping_offset(start as isize * axes[0].from);
             let to = target.wrapping_add(i * step).wrapping_offset(start as isize * axes[0].to);
-            // SAFETY: some rows of the part, and their places.
+            // SAFETY: the caller's promise, for some rows of the part and their places in the target.
             unsafe { copy_rows::<SIZE>(axes, size, from, to) };
         }
     }
 }
 
-/// The axes of `part`: the first one, and the others, merged where one steps just over the other on both sides.
+/// The first axis of `part`, and the others, merged where the outer one steps just over the inner one on both sides.
 fn axes(part: &Descriptor<'_>, steps: &[i64], size: usize) -> Vec<Axis> {
     let mut axes: Vec<Axis> = Vec::with_capacity(part.ndim());
     for ((length, stride), to) in part.shape().iter().zip(part.strides().iter()).zip(steps) {
-        // Strides of axes that are not walked may be anything.
+        // The stride of an axis of length 0 or 1 may be any number.
         let from = if *length > 1 { stride as isize * size as isize } else { 0 };
         let axis = Axis { len: *length as usize, from, to: *to as isize };
         let merges = |outer: &Axis| {
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn long_strided_and_wide_parts() {
-        // Rows beyond a block, a part that is strided, and one of a size that no line has.
+        // More rows than a block has, a strided part, and elements of a size for which there is no constant.
         let rows = 3 * BLOCK_BYTES;
         let base: Vec<i16> = (0..2 * rows).map(|n| n as i16).collect();
         let (shape, strides) = ([rows as i64], [2]);
@@ -228,7 +229,7 @@ mod tests {
     fn parts_that_do_not_fit_are_refused() {
         let (a, b) = (numbers(&[2, 3], 0), numbers(&[2, 4], 0));
         assert!(matches!(Tensor::stack(&[], 0), Err(Error::Unsupported { .. })));
-        // A stride that is never walked may be anything.
+        // The stride of an axis of length 1 may be any number.
         let (shape, strides, base) = ([1, 4], [i64::MAX, 1], [0f32, 1., 2., 3.]);
         let (data, dtype, flags) = (base.as_ptr().cast(), crate::DataType::FLOAT32, Flags::READ_ONLY);
         let odd = Descriptor::new(data, dtype, Device::CPU, flags, &shape, Some(&strides)).unwrap();

@@ -1,4 +1,4 @@
-//! A piece of foreign text inside of an error.
+//! A piece of foreign text inside an error.
 
 use core::fmt;
 

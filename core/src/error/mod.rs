@@ -1,4 +1,4 @@
-//! What can go wrong, as data: one enum for the whole project.
+//! What can go wrong: one enum for the whole project.
 #![forbid(unsafe_code)]
 
 mod excerpt;
@@ -75,7 +75,7 @@ pub enum Error {
         /// The device found.
         device: Device,
     },
-    /// The framework knows the device, but it is not there in this process.
+    /// The framework knows this kind of device, but the device is not available in this process.
     DeviceUnavailable {
         /// Who refuses.
         framework: &'static str,
@@ -94,7 +94,7 @@ pub enum Error {
         /// The number found.
         found: usize,
     },
-    /// An axis has another length than those of the tensors that it stands beside.
+    /// An axis has another length than the same axis of the tensors beside it.
     AxisMismatch {
         /// The axis.
         axis: usize,
@@ -121,16 +121,16 @@ pub enum Error {
     NotContiguous,
     /// The memory must not be written.
     ReadOnly,
-    /// Several elements share memory, so a mutable view would alias itself.
+    /// Several elements lie in the same place, so a mutable view would alias itself.
     Overlap,
-    /// A boolean is stored as something else than 0 or 1.
+    /// A boolean is stored as something other than 0 or 1.
     InvalidBool {
         /// The element, counted in row-major order.
         index: usize,
         /// The byte found.
         value: u8,
     },
-    /// An index is behind the end of its axis.
+    /// An index is past the end of its axis.
     IndexOutOfBounds {
         /// The axis.
         axis: usize,
@@ -143,7 +143,7 @@ pub enum Error {
     OutOfStorage {
         /// The framework that holds the layout.
         framework: &'static str,
-        /// One behind the last element that the layout reaches.
+        /// One past the last element that the layout reaches.
         needed: usize,
         /// The number of elements in the storage.
         available: usize,
@@ -167,16 +167,16 @@ pub enum Error {
         /// What it lacks.
         what: &'static str,
     },
-    /// A column or list has nulls, and nothing was said of what becomes of them.
+    /// A column or list has nulls, and no option says what becomes of them.
     Nulls {
         /// The number of nulls.
         count: usize,
         /// The type that has them, shortened.
         found: Excerpt,
-        /// The options that say it.
+        /// The options that can say it.
         option: &'static str,
     },
-    /// The framework's elements are no plain numbers, and how to read them is a choice that was not made.
+    /// The framework's elements are not plain numbers, and the caller has not chosen how to read them.
     NeedsOption {
         /// The type found, shortened.
         found: Excerpt,
@@ -190,13 +190,13 @@ pub enum Error {
         /// The type found, shortened.
         found: Excerpt,
     },
-    /// Lists that should make up an axis differ in length. Null lists count.
+    /// Lists that should make up an axis differ in length. This includes null lists.
     Ragged {
         /// The first list that differs.
         row: usize,
         /// The length of the first list that is not null.
         expected: usize,
-        /// Its length.
+        /// The length of the list that differs.
         found: usize,
     },
     /// A schema describes a column of another type.
@@ -213,7 +213,7 @@ pub enum Error {
         /// What is wrong.
         problem: &'static str,
     },
-    /// A value to be written is none of the element type.
+    /// A value to be written cannot be represented in the element type.
     NotRepresentable {
         /// Which value.
         what: &'static str,
@@ -246,7 +246,7 @@ pub enum Error {
         /// The string, shortened.
         name: Excerpt,
     },
-    /// The framework itself failed; the one variant whose text is not ours.
+    /// The framework itself failed. Only this variant has text that this project did not write.
     Framework {
         /// Who failed.
         framework: &'static str,
@@ -359,7 +359,7 @@ impl fmt::Display for Error {
 impl core::error::Error for Error {}
 
 impl Error {
-    /// The error itself, whatever column it is in.
+    /// The error itself, without the column that it occurred in.
     pub fn root(&self) -> &Self {
         match self {
             Self::InColumn { error, .. } => error.root(),

@@ -1,4 +1,5 @@
-//! Types and devices out of the names that they print as. Parsing stands here, above both, because it can fail.
+//! Parses element types and devices from the names that they print as. This is done here and not beside the types,
+//! because parsing can fail, and the types' own module does not know errors.
 
 use core::str::FromStr;
 

@@ -46,7 +46,7 @@ impl<'a> Descriptor<'a> {
         this.check_numbers().map(|()| this)
     }
 
-    /// Establishes the invariants for strides that are as many as the lengths.
+    /// Checks all invariants but one: that there are as many strides as lengths is up to the caller.
     #[inline]
     pub(crate) fn check_numbers(&self) -> Result<(), Error> {
         let elements = rules::validate(self.shape, self.strides, self.dtype, self.flags.is_padded())?;
@@ -69,7 +69,7 @@ impl<'a> Descriptor<'a> {
         if raw.shape.is_null() && ndim > 0 {
             return Err(Error::NullShape { ndim: raw.ndim });
         }
-        // SAFETY: the caller's promise, for `shape` that is not NULL or a rank of 0.
+        // SAFETY: the caller's promise; a `shape` that is NULL was refused above unless `ndim` is 0.
         let shape = unsafe { dims(raw.shape, ndim) }.unwrap_or(&[]);
         // SAFETY: the caller's promise.
         let strides = unsafe { dims(raw.strides, ndim) };
@@ -88,7 +88,8 @@ impl<'a> Descriptor<'a> {
     /// As [`Descriptor::from_raw`], for a tensor that was checked before.
     ///
     /// # Safety
-    /// [`Descriptor::from_raw`] has accepted `raw`, or it was made to be accepted, and it has not changed.
+    /// [`Descriptor::from_raw`] has accepted `raw`, or `raw` was made so that it would, and `raw` has not changed
+    /// since.
     #[inline]
     pub(crate) unsafe fn from_checked(raw: &DLTensor, flags: Flags, owner: Option<&'static Provenance>) -> Self {
         let ndim = raw.ndim as usize;
@@ -175,21 +176,21 @@ impl<'a> Descriptor<'a> {
         self.dtype.size_of(self.len(), self.flags.is_padded()).unwrap_or(usize::MAX)
     }
 
-    /// The offsets that the layout reaches from the first element; `None` if there are no elements.
+    /// The extent, as offsets from the first element; `None` if there are no elements.
     pub fn extent(&self) -> Option<Extent> {
         rules::extent_of(self.shape, self.strides)
     }
 
-    /// Whether all that lies between the lowest and the highest element is the tensor's own: its elements fill it, or its
-    /// owner has [said so](crate::Tensor::from_sole_owner).
+    /// Whether all that lies between the lowest and the highest element is the tensor's own: its elements fill it, or
+    /// its owner has [said so](crate::Tensor::from_sole_owner).
     ///
-    /// A target whose tensors can reach into the gaps (by another stride, or as a slice of bytes) takes a writable tensor
-    /// only if this holds: somebody else may use what lies in the gaps.
+    /// A target whose tensors can reach into the gaps (by another stride, or as a slice of bytes) takes a writable
+    /// tensor only if this holds: somebody else may use what lies in the gaps.
     pub fn owns_extent(&self) -> bool {
         self.owner.is_some_and(|owner| owner.owns_extent) || rules::fills_extent(self.shape, self.strides)
     }
 
-    /// Whether the elements are next to each other in row-major order. Axes of length 1 do not count.
+    /// Whether the elements are next to each other in row-major order. The strides of axes of length 1 do not matter.
     #[inline]
     pub fn is_row_major(&self) -> bool {
         rules::is_row_major(self.shape, self.strides)
@@ -207,7 +208,7 @@ impl<'a> Descriptor<'a> {
         self.data
     }
 
-    /// The alignment that `bytes` bytes ask for is met by the first element, or there is none.
+    /// Checks that the first element, if there is one, is aligned to `align` bytes.
     ///
     /// # Errors
     /// [`Error::Misaligned`].
@@ -219,7 +220,7 @@ impl<'a> Descriptor<'a> {
         Ok(())
     }
 
-    /// The CPU can read the memory.
+    /// Checks that the CPU can read the memory.
     ///
     /// # Errors
     /// [`Error::NotOnHost`].
@@ -231,7 +232,7 @@ impl<'a> Descriptor<'a> {
         Err(Error::NotOnHost { device: self.device })
     }
 
-    /// The elements are of type `dtype`.
+    /// Checks that the elements are of type `dtype`.
     ///
     /// # Errors
     /// [`Error::DTypeMismatch`].
@@ -243,7 +244,7 @@ impl<'a> Descriptor<'a> {
         Ok(())
     }
 
-    /// The legacy ABI, which has no flags, can say all that there is to say.
+    /// Checks that the legacy ABI, which has no flags, can express this tensor.
     pub(crate) fn check_legacy(&self) -> Result<(), Error> {
         if self.flags.is_read_only() {
             return Err(Error::ReadOnly);
@@ -254,7 +255,7 @@ impl<'a> Descriptor<'a> {
         Ok(())
     }
 
-    /// The type and the shape are those of `other`.
+    /// Checks that type and shape are those of `other`.
     ///
     /// # Errors
     /// [`Error::DTypeMismatch`], [`Error::NdimMismatch`], [`Error::AxisMismatch`].
@@ -270,8 +271,8 @@ impl<'a> Descriptor<'a> {
         }
     }
 
-    /// The raw tensor, with explicit numbers where this has them, and `byte_offset` 0. It points into what this
-    /// borrows.
+    /// The raw tensor. Its strides are NULL if they are not explicit here, and its `byte_offset` is 0. It points to the
+    /// shape and strides that this descriptor borrows.
     pub fn to_raw(&self) -> DLTensor {
         DLTensor {
             data: self.data.cast(),
@@ -285,11 +286,11 @@ impl<'a> Descriptor<'a> {
     }
 }
 
-/// What is known of the owner of a tensor that was made here.
+/// What is known of the owner of a tensor that this crate made from a Rust value.
 pub(crate) struct Provenance {
     /// The type of the owner.
     pub(crate) type_id: fn() -> TypeId,
-    /// See [`Memory::is_valid`].
+    /// Whether every element is known to be a valid value of its type.
     pub(crate) is_valid: bool,
     /// Whether nobody else uses the memory between the elements, as
     /// [`Tensor::from_sole_owner`](crate::Tensor::from_sole_owner) was promised.
@@ -297,7 +298,7 @@ pub(crate) struct Provenance {
 }
 
 impl Provenance {
-    /// That of an `O`: static, so that a block and a descriptor hold one address.
+    /// The provenance of an `O`. It is static, so that tensors and descriptors only hold its address.
     #[inline]
     pub(crate) fn of<O: 'static>(is_valid: bool, owns_extent: bool) -> &'static Self {
         match (is_valid, owns_extent) {

@@ -25,7 +25,7 @@ impl Dims {
         iter::repeat(0).take(ndim).collect()
     }
 
-    /// One more number behind the others.
+    /// Appends a number.
     pub fn push(&mut self, number: i64) {
         match &mut self.0 {
             Repr::Inline(numbers, len) if *len < Self::INLINE => {

@@ -1,6 +1,7 @@
 //! Shapes and strides as plain numbers: one rule each for size, extent, contiguity and overlap.
 //!
-//! Lengths and strides are in elements, as in DLPack. Everything here is checked arithmetic; no element is touched.
+//! Lengths and strides are in elements, as in DLPack. Everything here is checked arithmetic; no element is read or
+//! written.
 
 pub(crate) mod descriptor;
 mod dims;

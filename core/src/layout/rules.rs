@@ -6,17 +6,18 @@ use core::iter;
 use crate::error::Error;
 use crate::types::DataType;
 
-/// The elements that a layout reaches, relative to the first one: `lowest ..= highest`, with `lowest <= 0 <= highest`.
+/// The extent of a layout, relative to the first element: the offsets `lowest ..= highest`, with
+/// `lowest <= 0 <= highest`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// The lowest offset, in elements; negative with negative strides.
+    /// The offset of the lowest element, in elements; negative with negative strides.
     pub lowest: i64,
-    /// The highest offset, in elements.
+    /// The offset of the highest element, in elements.
     pub highest: i64,
 }
 
 impl Extent {
-    /// The number of elements from the lowest to the highest, both included.
+    /// The length of the extent in elements, as if elements filled the gaps.
     pub fn span(self) -> u64 {
         self.highest.abs_diff(self.lowest).saturating_add(1)
     }
@@ -24,7 +25,7 @@ impl Extent {
 
 /// Checks every number of a layout once, so that arithmetic on it cannot overflow afterwards.
 ///
-/// Gives the number of elements. After `Ok`, there are at most `i32::MAX` axes and all lengths are 0 or more; the
+/// Returns the number of elements. After `Ok`, there are at most `i32::MAX` axes and all lengths are 0 or more; the
 /// element count, the size in bytes and the extent, in elements and in bytes, fit an `isize`.
 ///
 /// # Errors
@@ -32,7 +33,7 @@ impl Extent {
 #[inline]
 pub fn validate(shape: &[i64], strides: Option<&[i64]>, dtype: DataType, padded: bool) -> Result<usize, Error> {
     let quick = strides.filter(|strides| strides.len() == shape.len() && shape.len() < 64);
-    // Padded, a lane smaller than a byte takes a byte, whatever the bits of the element are.
+    // If padded, a lane smaller than a byte takes a byte, even if the bits of the whole element fill bytes.
     let itemsize = dtype.itemsize().filter(|_| !(padded && dtype.is_sub_byte()));
     let elements = quick.zip(itemsize).and_then(|(strides, itemsize)| validate_quickly(shape, strides, itemsize));
     match elements {
@@ -41,7 +42,8 @@ pub fn validate(shape: &[i64], strides: Option<&[i64]>, dtype: DataType, padded:
     }
 }
 
-/// What [`validate`] finds in one pass, for whole bytes and explicit strides; `None` if something is wrong, or may be.
+/// The fast path of [`validate`], for elements of whole bytes and explicit strides. `None` means that something is
+/// wrong, or may be.
 #[inline]
 fn validate_quickly(shape: &[i64], strides: &[i64], itemsize: usize) -> Option<usize> {
     let (mut product, mut is_empty, mut span) = (1i64, false, 1i64);
@@ -59,14 +61,14 @@ fn validate_quickly(shape: &[i64], strides: &[i64], itemsize: usize) -> Option<u
     Some(if is_empty { 0 } else { product as usize })
 }
 
-/// [`validate`], step by step, so that the error says which step failed.
+/// The slow path of [`validate`], step by step, so that the error says which step failed.
 fn explain(shape: &[i64], strides: Option<&[i64]>, dtype: DataType, padded: bool) -> Result<usize, Error> {
     let elements = count(shape)?;
     let fits = |count: usize| dtype.size_of(count, padded).is_some_and(|size| isize::try_from(size).is_ok());
     if !fits(elements) {
         return Err(Error::Overflow { quantity: "size in bytes" });
     }
-    // Without strides the extent is the size.
+    // Without explicit strides there are no gaps, so that the extent has the size that was checked above.
     if strides.is_some() {
         let span = extent(shape, strides).and_then(|extent| match extent {
             Some(extent) => isize::try_from(extent.span()).ok(),
@@ -100,7 +102,7 @@ pub(crate) fn count_usize(shape: &[usize]) -> Result<usize, Error> {
     product(shape.iter().map(|length| i64::try_from(*length).ok()))
 }
 
-/// The number of elements of lengths that are 0 or more; `None` is a length that is too large.
+/// The number of elements of a shape whose lengths are 0 or more. A length of `None` is one that does not fit an `i64`.
 #[inline]
 fn product(mut lengths: impl ExactSizeIterator<Item = Option<i64>>) -> Result<usize, Error> {
     if i32::try_from(lengths.len()).is_err() {
@@ -113,7 +115,7 @@ fn product(mut lengths: impl ExactSizeIterator<Item = Option<i64>>) -> Result<us
     });
     match step.and_then(|step| isize::try_from(step).ok()) {
         Some(step) => Ok(if is_empty { 0 } else { step as usize }),
-        // Made only here: to make an error beforehand and drop it unused takes a call.
+        // The error is made only when it is needed, because dropping an unused one would cost a function call.
         None => Err(Error::Overflow { quantity: "element count" }),
     }
 }
@@ -144,8 +146,8 @@ pub fn extent_of(shape: &[i64], strides: Option<&[i64]>) -> Option<Extent> {
     extent(shape, strides).flatten()
 }
 
-/// Whether the elements are next to each other, last axis fastest. Axes of length 1 do not count, and a tensor
-/// without elements is contiguous in every order.
+/// Whether the elements are next to each other, last axis fastest. The strides of axes of length 1 do not matter, and a
+/// tensor without elements is contiguous in every order.
 #[inline]
 pub fn is_row_major(shape: &[i64], strides: Option<&[i64]>) -> bool {
     match strides {
@@ -184,8 +186,9 @@ pub fn fill_row_major(shape: &[i64], strides: &mut [i64]) {
     }
 }
 
-/// Writes normal strides where a stride says nothing, on axes of length 0 or 1: those of a row-major tensor, which is what
-/// consumers with a naive check expect. Says whether there are no elements; then no stride says anything.
+/// Replaces strides that mean nothing, on axes of length 0 or 1, by those of a row-major tensor, which consumers with a
+/// naive check for contiguity expect. Returns whether there are no elements; then no stride means anything, and all are
+/// replaced.
 #[inline]
 pub(crate) fn normalise(shape: &[i64], strides: &mut [i64]) -> bool {
     let (mut step, mut is_empty) = (1i64, false);
@@ -215,7 +218,8 @@ pub(crate) fn is_normal(shape: &[i64], strides: &[i64]) -> bool {
 
 /// Whether the elements are all that lies between the lowest and the highest, each reached once or more.
 ///
-/// Equal numbers are not enough: strides that overlap can reach as many indices as there are places, and leave some out.
+/// Equal numbers are not enough: strides that overlap can reach as many indices as there are places, and leave some
+/// out.
 pub fn fills_extent(shape: &[i64], strides: Option<&[i64]>) -> bool {
     let Some(strides) = strides.filter(|_| !shape.contains(&0)) else { return true };
     // What is reached so far is all of `0 ..= reach`. The next wider axis leaves a gap if it steps over more than that.
@@ -227,8 +231,8 @@ pub fn fills_extent(shape: &[i64], strides: Option<&[i64]>) -> bool {
     })
 }
 
-/// The strides without their signs, smallest first, each with the number of steps along its axis; without axes of length 1.
-/// By selection: the list is short, and no allocation is needed.
+/// The strides without their signs, smallest first, each with the number of steps along its axis; without axes of
+/// length 1. Picks the next one each time: there are few axes, and this needs no allocation.
 fn axes_by_stride<'a>(shape: &'a [i64], strides: &'a [i64]) -> impl Iterator<Item = (u64, u64)> + 'a {
     let mut last = None;
     iter::from_fn(move || {
@@ -244,7 +248,8 @@ fn axes_by_stride<'a>(shape: &'a [i64], strides: &'a [i64]) -> impl Iterator<Ite
 
 /// Whether two indices may reach the same element, so that a mutable view would alias itself.
 ///
-/// Answers `false` only when that is certain: sorted by stride, every axis steps over all that the faster ones reach.
+/// Returns `false` only when that is certain: with the axes sorted by stride, each stride must be larger than the whole
+/// reach of the axes with smaller strides.
 pub fn may_overlap(shape: &[i64], strides: Option<&[i64]>) -> bool {
     let Some(strides) = strides else { return false };
     if shape.contains(&0) {
@@ -267,7 +272,7 @@ mod tests {
 
     #[test]
     fn axes_of_length_one_do_not_count() {
-        // A2, A3, A4, A9, A10 of the case list: layouts that other consumers called non-contiguous.
+        // Layouts that other consumers took for non-contiguous (cases A2, A3, A4, A9 and A10).
         assert!(is_row_major(&[1], Some(&[3])));
         assert!(is_row_major(&[1, 1, 4, 4], Some(&[1, 1, 4, 1])));
         assert!(is_row_major(&[1, 3, 1, 4, 1], Some(&[0, 4, 0, 1, 0])));
@@ -294,7 +299,7 @@ mod tests {
 
     #[test]
     fn extents_follow_the_strides() {
-        assert_eq!(extent_of(&[2, 2], Some(&[4, 1])), Some(Extent { lowest: 0, highest: 5 })); // A13: 6 elements
+        assert_eq!(extent_of(&[2, 2], Some(&[4, 1])), Some(Extent { lowest: 0, highest: 5 })); // 6 with the gap (A13)
         assert_eq!(extent_of(&[2, 2], Some(&[4, 1])).unwrap().span(), 6);
         assert_eq!(extent_of(&[3, 4], Some(&[4, -1])), Some(Extent { lowest: -3, highest: 8 }));
         assert_eq!(extent_of(&[3], None), Some(Extent { lowest: 0, highest: 2 }));
@@ -310,7 +315,7 @@ mod tests {
             Err(Error::Overflow { quantity: "element count" })
         );
         assert_eq!(validate(&[1 << 62], None, F32, false), Err(Error::Overflow { quantity: "size in bytes" }));
-        // I3: the count is small, the offset is not.
+        // The number of elements is small, but the extent is not (case I3).
         for strides in [[i64::MAX, 1], [i64::MIN, 1], [i64::MAX / 4, 1], [i64::MAX, i64::MIN], [i64::MIN, i64::MIN]] {
             assert_eq!(validate(&[2, 2], Some(&strides), F32, false), Err(Error::Overflow { quantity: "strides" }));
         }
@@ -319,7 +324,7 @@ mod tests {
             Err(Error::Overflow { quantity: "strides" })
         );
         assert_eq!(validate(&[2, 2], Some(&[1 << 40, 1]), F32, false), Ok(4));
-        // Elements of no width do not make room for every extent.
+        // Even elements of 0 bits do not allow every extent.
         let nothing = DataType::new(crate::DataTypeCode::INT, 0, 1);
         let strides = [i64::MAX, i64::MIN];
         assert_eq!(validate(&[2, 2], Some(&strides), nothing, false), Err(Error::Overflow { quantity: "strides" }));
@@ -358,7 +363,7 @@ mod tests {
 
     #[test]
     fn overlap_is_found() {
-        assert!(may_overlap(&[2, 3], Some(&[1, 1]))); // A11
+        assert!(may_overlap(&[2, 3], Some(&[1, 1]))); // an element is reached twice (A11)
         assert!(may_overlap(&[4, 3], Some(&[0, 1])));
         assert!(may_overlap(&[4, 3], Some(&[2, 1])));
         assert!(!may_overlap(&[4, 3], Some(&[3, 1])));

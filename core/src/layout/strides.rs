@@ -6,7 +6,7 @@ use core::{fmt, slice};
 
 /// The strides of a tensor, in elements: explicit, or row-major where the producer gave none (DLPack: NULL strides).
 ///
-/// On an axis of length 0 or 1 a stride says nothing, and producers write any number there.
+/// On an axis of length 0 or 1 a stride means nothing, and producers write any number there.
 #[derive(Clone, Copy)]
 pub struct Strides<'a> {
     shape: &'a [i64],
@@ -46,7 +46,7 @@ pub struct StridesIter<'a>(Walk<'a>);
 #[derive(Clone, Debug)]
 enum Walk<'a> {
     Explicit(slice::Iter<'a, i64>),
-    /// The lengths, and the row-major stride of an axis in front of the next one.
+    /// The lengths still to come, and the row-major stride that an axis before them would have.
     RowMajor(slice::Iter<'a, i64>, i64),
 }
 
@@ -72,7 +72,8 @@ impl Iterator for StridesIter<'_> {
 
 impl ExactSizeIterator for StridesIter<'_> {}
 
-/// The product of all lengths, empty axes counted as 1: the row-major stride of an axis in front of the first.
+/// The product of all lengths, with empty axes counted as 1. This is the row-major stride that one more axis before the
+/// first would have.
 #[inline]
 fn row_major_step(shape: &[i64]) -> i64 {
     shape.iter().fold(1, |step: i64, length| step.saturating_mul((*length).max(1)))

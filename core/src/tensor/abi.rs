@@ -19,8 +19,8 @@ impl Tensor {
     /// 1. `managed` points to a managed tensor that the caller owns and does not use afterwards, laid out as its
     ///    version says. Its deleter may be called on any thread.
     /// 2. If `ndim` is positive, `shape` and `strides` are NULL or point to `ndim` integers.
-    /// 3. Until the deleter runs, the memory from the lowest element to the highest that they reach is initialised,
-    ///    readable and written by nobody, gaps included, and the numbers do not change. If the read-only flag is clear,
+    /// 3. Until the deleter runs, the extent (from the lowest element that they reach to the highest, gaps included) is
+    ///    initialised, readable and written by nobody, and the numbers do not change. If the read-only flag is clear,
     ///    the elements may be written, and nobody else reads them.
     ///
     /// # Errors
@@ -43,8 +43,8 @@ impl Tensor {
     /// `Copies: never`.
     ///
     /// # Safety
-    /// As [`Tensor::from_raw`]. Legacy producers cannot say that memory is read-only: the caller vouches for it, or
-    /// uses [`Tensor::into_read_only`] at once.
+    /// As [`Tensor::from_raw`]. Legacy producers cannot say that memory is read-only: the caller vouches that it may be
+    /// written, or uses [`Tensor::into_read_only`] at once.
     ///
     /// # Errors
     /// As [`Descriptor::from_raw`](crate::Descriptor::from_raw).
@@ -55,8 +55,9 @@ impl Tensor {
 
     /// Gives the tensor to a consumer of the versioned ABI, who calls its deleter when done.
     ///
-    /// The struct has explicit strides, normal ones on axes of length 1, no `byte_offset` and a deleter. A foreign one that is so already goes out as it
-    /// came in; any other costs one small allocation.
+    /// The struct that goes out has explicit strides, normal ones on axes of length 1, no `byte_offset` and a deleter.
+    /// A foreign struct that already has that form goes out as it came in; wrapping any other takes one small
+    /// allocation.
     ///
     /// `Copies: never`.
     pub fn into_raw(self) -> NonNull<DLManagedTensorVersioned> {
@@ -65,7 +66,7 @@ impl Tensor {
                 mem::forget(self);
                 managed
             }
-            // SAFETY: (3): alive, and of a version that is read.
+            // SAFETY: by invariant 3 of `Tensor` the struct is alive, and its version is one that this crate reads.
             Raw::Versioned(managed) if is_plain(&self, unsafe { managed.as_ref() }.deleter.is_some()) => {
                 mem::forget(self);
                 managed
@@ -83,7 +84,7 @@ impl Tensor {
     /// with [`Error::Inexpressible`] if its sub-byte elements are padded.
     pub fn into_legacy_raw(self) -> Result<NonNull<DLManagedTensor>, Rejected<Self>> {
         let error = match self.0 {
-            // SAFETY: (3): alive.
+            // SAFETY: by invariant 3 of `Tensor` the struct is alive.
             Raw::Legacy(managed) if is_plain(&self, unsafe { managed.as_ref() }.deleter.is_some()) => {
                 mem::forget(self);
                 return Ok(managed);
@@ -97,8 +98,8 @@ impl Tensor {
     }
 }
 
-/// Whether a tensor is as consumers like it: with a deleter, explicit strides that are
-/// [normal](layout::is_normal), and the data at its first element.
+/// Whether a tensor has the form that all consumers handle: a deleter, explicit strides that are those of a row-major
+/// tensor where they mean nothing, and `data` at its first element.
 pub(super) fn is_plain(tensor: &Tensor, has_deleter: bool) -> bool {
     let descriptor = tensor.descriptor();
     let is_normal = match descriptor.strides().as_slice() {

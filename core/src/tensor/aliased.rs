@@ -1,9 +1,9 @@
-//! The owned tensor that others may write at any time: everything of it but its elements.
+//! An owned tensor that others may write at any time, with safe access to everything but its elements.
 //!
-//! In Python, several arrays over one memory are everyday, and any of them may be written whenever Python runs. Such
-//! memory is no [`Tensor`], whose safe views are Rust references. It is an [`Aliased`]: type, shape, address and
-//! ownership are safe to use, and reading or writing the elements is `unsafe`, with what has to hold said by the
-//! function that gives access.
+//! In Python, several arrays often share memory, and any of them may be written whenever Python code runs. A [`Tensor`]
+//! cannot hold such memory, because its safe views are Rust references. An [`Aliased`] can: type, shape, address and
+//! ownership are safe to use, but reading or writing the elements is `unsafe`, and each function that gives access says
+//! what has to hold.
 
 use core::fmt;
 use core::ptr::NonNull;
@@ -21,8 +21,8 @@ use crate::types::DataType;
 /// Dropping it calls the producer's deleter, on whatever thread that happens.
 ///
 /// # Invariants
-/// Those of [`Tensor`], but for the second, of which only this is left: the memory within the extent stays allocated.
-/// Therefore nothing here lends the inner tensor.
+/// Those of [`Tensor`], except that of the second only this is left: the extent stays allocated. Therefore no safe
+/// function lends the inner tensor.
 pub struct Aliased(Tensor);
 
 impl Aliased {
@@ -31,14 +31,15 @@ impl Aliased {
     /// Whatever the outcome, the tensor is consumed: on an error its deleter has run. `Copies: never`.
     ///
     /// # Safety
-    /// (1) and (2) of [`Tensor::from_raw`]. Until the deleter runs, the memory stays allocated and the numbers do not
-    /// change.
+    /// Promises 1 and 2 of [`Tensor::from_raw`]. Until the deleter runs, the memory stays allocated and the numbers do
+    /// not change.
     ///
     /// # Errors
     /// As [`Tensor::from_raw`].
     #[inline]
     pub unsafe fn from_raw(managed: NonNull<DLManagedTensorVersioned>) -> Result<Self, Error> {
-        // SAFETY: the caller's promise; what it lacks is not used, by the invariant of this type.
+        // SAFETY: the caller's promise. Of promise 3 of `Tensor::from_raw`, which it lacks in part, nothing more is
+        // used, by the invariant of this type.
         unsafe { Tensor::from_raw(managed) }.map(Self)
     }
 
@@ -61,8 +62,8 @@ impl Aliased {
     /// One allocation. `Copies: never`.
     ///
     /// # Safety
-    /// There are at most `i32::MAX` axes. Until `owner` is dropped, the memory that lengths and strides reach stays
-    /// allocated on `memory.device`. (`memory.is_valid` does not count: others may write anything.)
+    /// There are at most `i32::MAX` axes. Until `owner` is dropped, the extent that lengths and strides reach stays
+    /// allocated on `memory.device`. (`memory.is_valid` is ignored, because others may write anything.)
     ///
     /// # Errors
     /// As [`Descriptor::new`]; the owner is dropped.
@@ -73,8 +74,8 @@ impl Aliased {
         ndim: usize,
         describe: impl FnOnce(&mut O, &mut [i64], &mut [i64]) -> *mut u8,
     ) -> Result<Self, Error> {
-        // SAFETY: the caller's promise; what it lacks is not used, by the invariant of this type, nor are the numbers
-        // before they are checked.
+        // SAFETY: the caller's promise. It lacks two things that `Tensor::from_owner` asks for: access to the elements
+        // is not used, by the invariant of this type, and the numbers are not used before they are checked below.
         let managed = unsafe {
             owner::place(owner, (memory, false), ndim, |owner: &mut O, shape, strides| {
                 (describe(owner, shape, strides), memory.flags)
@@ -96,7 +97,8 @@ impl Aliased {
         self.0.dl_tensor()
     }
 
-    /// The same tensor with explicit strides and its address at the first element, as careless consumers expect it.
+    /// The same tensor with explicit strides and its address at the first element, a form that even careless consumers
+    /// read correctly.
     ///
     /// `Copies: never`. One small allocation if the producer wrote it otherwise.
     #[inline]
@@ -118,14 +120,14 @@ impl Aliased {
         Self(self.0.into_read_only())
     }
 
-    /// A managed tensor for a consumer of the versioned ABI, one of any number: `owner` keeps the tensor alive until
-    /// the consumer calls the deleter.
+    /// A managed tensor for a consumer of the versioned ABI. This can be called for any number of consumers: each
+    /// `owner` keeps the tensor alive until its consumer calls the deleter.
     ///
     /// One allocation. `Copies: never`.
     ///
     /// # Safety
     /// The tensor that `tensor` finds in the owner lives until the owner is dropped. The consumer's access and that of
-    /// all others go together: who writes knows of those who read.
+    /// all others are coordinated: whoever writes knows of those who read.
     #[inline]
     pub unsafe fn export<O: Send + 'static>(
         owner: O,
@@ -188,11 +190,12 @@ impl Aliased {
     }
 }
 
-/// A tensor that is given away: from now on others may use its memory, within its flags.
+/// Gives a tensor away: from now on others may use its memory, as far as its flags allow.
 impl From<Tensor> for Aliased {
     fn from(tensor: Tensor) -> Self {
         if tensor.dtype() == DataType::BOOL {
-            // Others may store any byte: that its owner has had booleans must not vouch for what is there now.
+            // From now on others may store any byte. A struct that counts as foreign does not claim that its booleans
+            // are valid, so that they are checked when they are read.
             return Self(Tensor(Raw::Versioned(tensor.into_raw())));
         }
         Self(tensor)
@@ -206,8 +209,8 @@ unsafe fn place<H: Header, O: Send + 'static>(owner: O, tensor: impl FnOnce(&O) 
     let Aliased(inner) = tensor(&owner);
     let (raw, flags) = (*inner.dl_tensor(), inner.flags());
     let memory = Memory { dtype: raw.dtype.into(), device: raw.device.into(), flags, is_valid: false };
-    // SAFETY: the tensor has valid numbers, which `raw` still points to: by the caller's promise they live in the
-    // owner, wherever that is.
+    // SAFETY: the tensor has valid numbers, which `raw` still points to: by the caller's promise they live as long as
+    // the owner, wherever that is moved.
     let descriptor = unsafe { Descriptor::from_checked(&raw, flags, None) };
     // SAFETY: a valid description of memory that the owner keeps alive, by the caller's promise. Who may write is up to
     // the consumer, as the struct goes to it at once.
@@ -277,7 +280,7 @@ mod tests {
                 strides.copy_from_slice(&steps);
                 owner.as_ptr().cast_mut()
             };
-            // SAFETY: the `Arc` keeps the array; of wrong numbers nothing is used.
+            // SAFETY: the `Arc` keeps the array alive; wrong numbers are refused before they are used.
             unsafe { Aliased::from_owner(Arc::clone(&owner), memory, 2, describe) }
         };
         let tensor = make([2, 2], [1, 2]).unwrap();

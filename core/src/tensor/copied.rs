@@ -1,4 +1,4 @@
-//! Copies that are tensors, vectors or bytes of their own: what is copied goes through [`crate::copy`] once.
+//! Copies of a tensor as a vector, as bytes or as a new tensor. Each element is copied once, by [`crate::copy`].
 
 use alloc::vec::Vec;
 use core::mem::{size_of, MaybeUninit};
@@ -21,18 +21,19 @@ impl TensorRef<'_> {
     /// `Copies: always`, once.
     ///
     /// # Errors
-    /// As [`TensorRef::as_ptr`], but alignment is no matter; [`Error::OutOfMemory`].
+    /// As [`TensorRef::as_ptr`], but any alignment will do; [`Error::OutOfMemory`].
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
         self.check_dtype(T::DTYPE)?;
         self.check_host()?;
         self.check_values()?;
-        // SAFETY: the CPU can read them, as checked, and `fill` gives room for all.
+        // SAFETY: the CPU can read the elements, as checked, and `fill` gives room for all of them.
         let write = |target| unsafe { copy_all(self, target) };
-        // SAFETY: all elements are written, which are valid `T`s, as checked.
+        // SAFETY: all elements are written, and they are valid `T`s, as checked.
         unsafe { fill(self.len(), write) }
     }
 
-    /// The bytes of the elements in row-major order, of any type. Sub-byte elements stay packed or padded as they are.
+    /// The bytes of the elements in row-major order, whatever their type. Sub-byte elements stay packed or padded as
+    /// they are.
     ///
     /// `Copies: always`, once.
     ///
@@ -46,7 +47,7 @@ impl TensorRef<'_> {
         unsafe { fill(self.nbytes(), write) }
     }
 
-    /// The elements written to `target`, in row-major order.
+    /// Writes the elements to `target`, in row-major order.
     ///
     /// `Copies: always`, once.
     ///
@@ -54,12 +55,13 @@ impl TensorRef<'_> {
     /// As [`TensorRef::to_vec`]; [`Error::LengthMismatch`] if `target` has another number of elements.
     pub fn copy_to_slice<T: Element>(&self, target: &mut [T]) -> Result<(), Error> {
         let target: *mut [T] = target;
-        // SAFETY: initialised elements are possibly uninitialised ones, and only valid ones are written.
+        // SAFETY: initialised elements may be treated as possibly uninitialised ones, because only valid ones are
+        // written.
         self.copy_to_uninit(unsafe { &mut *(target as *mut [MaybeUninit<T>]) })?;
         Ok(())
     }
 
-    /// The elements written to memory that is not initialised yet, in row-major order.
+    /// Writes the elements to a slice that need not be initialised yet, in row-major order.
     ///
     /// `Copies: always`, once.
     ///
@@ -122,17 +124,17 @@ impl Tensor {
     ///
     /// # Errors
     /// What does not fit together: [`Error::DTypeMismatch`], [`Error::NdimMismatch`], [`Error::AxisMismatch`];
-    /// [`Error::IndexOutOfBounds`] for the axis; [`Error::Unsupported`] without any part, and for elements packed into
-    /// parts of bytes; [`Error::NotOnHost`], [`Error::OutOfMemory`], and [`Error::InvalidBool`] for booleans.
+    /// [`Error::IndexOutOfBounds`] for the axis; [`Error::Unsupported`] if there are no parts, and for elements packed
+    /// into parts of bytes; [`Error::NotOnHost`], [`Error::OutOfMemory`], and [`Error::InvalidBool`] for booleans.
     pub fn stack(parts: &[TensorRef<'_>], axis: usize) -> Result<Self, Error> {
         stack(parts, axis)
     }
 
-    /// A new row-major tensor in host memory with the type and shape of `like`, marked as copied. `write` writes its
-    /// bytes at the address that it gets.
+    /// A new row-major tensor in host memory with the type and shape of `like`, marked as copied. `write` writes the
+    /// bytes of the elements at the address that it is given.
     ///
-    /// For adapters whose framework copies better than a loop over strides can. The memory is a `Vec` of the element
-    /// type where Rust has one.
+    /// This is for adapters whose framework copies faster than a loop over strides can. The owner is a `Vec` of the
+    /// element type where Rust has that type.
     ///
     /// # Safety
     /// If `write` gives `Ok`, it has written all `like.nbytes()` bytes.
@@ -177,7 +179,7 @@ fn stack(parts: &[TensorRef<'_>], axis: usize) -> Result<Tensor, Error> {
     unsafe { filled(&like, true, write) }
 }
 
-/// `part` can stand beside `first`.
+/// Checks that `part` can be stacked beside `first`.
 fn check(part: &TensorRef<'_>, first: &TensorRef<'_>) -> Result<(), Error> {
     part.check_host()?;
     part.check_like(first)?;
@@ -188,7 +190,7 @@ fn check(part: &TensorRef<'_>, first: &TensorRef<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// [`relayout::copy`] as a closure of [`fill`] wants it.
+/// [`relayout::copy`] with the result type that [`fill`] expects.
 ///
 /// # Safety
 /// As [`relayout::copy`].
@@ -199,7 +201,7 @@ unsafe fn copy_all(source: &TensorRef<'_>, target: *mut u8) -> Result<(), Error>
 }
 
 /// A row-major tensor of the type and shape of `like`, whose bytes `write` writes. It is owned by a vector of the
-/// element type; where Rust has none, by one of bytes, or of 16-byte units if the elements are larger.
+/// element type; where Rust has none, by one of bytes, or of 16-byte units if the elements are larger than a byte.
 ///
 /// # Safety
 /// `write` writes all `like.nbytes()` bytes at the address that it gets, or fails; if `is_valid`, with valid elements.
@@ -211,14 +213,14 @@ unsafe fn filled(
     let padded = Flags::from_bits(like.flags().bits() & Flags::PADDED.bits());
     let memory = Memory { dtype: like.dtype(), device: Device::CPU, flags: Flags::COPIED | padded, is_valid: true };
     if like.dtype() == DataType::BOOL && !is_valid {
-        // SAFETY: the caller's promise; any byte is a number.
+        // SAFETY: the caller's promise; any byte is a valid `u8`.
         let bytes: Vec<u8> = unsafe { fill(like.len(), write) }?;
         if let Some(index) = bytes.iter().position(|byte| *byte > 1) {
             return Err(Error::InvalidBool { index, value: bytes[index] });
         }
-        // Collected in place: a byte becomes a boolean where it is.
+        // This reuses the allocation: each byte becomes a boolean in its place.
         let elements: Vec<bool> = bytes.into_iter().map(|byte| byte == 1).collect();
-        // SAFETY: an element for each of `like`.
+        // SAFETY: the vector has one element for each of `like`.
         return Ok(unsafe { own(elements, memory, like.shape()) });
     }
     by_dtype!(
@@ -226,7 +228,7 @@ unsafe fn filled(
         T => {
             // SAFETY: the caller's promise; the elements take just `nbytes` bytes.
             let elements = unsafe { fill::<T>(like.len(), write) }?;
-            // SAFETY: an element for each of `like`.
+            // SAFETY: the vector has one element for each of `like`.
             Ok(unsafe { own(elements, memory, like.shape()) })
         },
         _ => {
@@ -234,18 +236,18 @@ unsafe fn filled(
             if like.dtype().stored_bits(padded.is_padded()) <= 8 {
                 // SAFETY: the caller's promise.
                 let bytes = unsafe { fill::<u8>(bytes, write) }?;
-                // SAFETY: the bytes of all elements.
+                // SAFETY: the vector has the bytes of all elements.
                 return Ok(unsafe { own(bytes, memory, like.shape()) });
             }
-            // SAFETY: the caller's promise; what `nbytes` leaves of the last unit is zero.
+            // SAFETY: the caller's promise; the bytes of the last unit that lie after the first `nbytes` are zero.
             let units = unsafe { fill::<u128>(bytes.div_ceil(size_of::<u128>()), write) }?;
-            // SAFETY: the bytes of all elements, and a rest.
+            // SAFETY: the units have the bytes of all elements, and perhaps a few more.
             Ok(unsafe { own(units, memory, like.shape()) })
         }
     )
 }
 
-/// A vector of `len` elements that `write` writes. The last one is zero before, so that it need not be written whole.
+/// A vector of `len` elements that `write` writes. The last one is zeroed first, so that `write` need not fill it.
 ///
 /// # Safety
 /// `write` writes the elements at the address that it gets, the last one at least in part, or fails. Zero is a valid

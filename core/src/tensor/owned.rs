@@ -1,4 +1,4 @@
-//! The owned tensor: one handle for both ABIs and for tensors made here. Its `Drop` calls the deleter.
+//! The owned tensor: one handle for both ABIs and for tensors made from Rust values. Its `Drop` calls the deleter.
 
 use core::fmt;
 use core::mem::{self, offset_of};
@@ -12,38 +12,40 @@ use crate::layout::{self, Strides};
 use crate::sys::{self, DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use crate::types::{DataType, Device, Element, Flags};
 
-/// An owned DLPack tensor: from a Rust value, or from a producer of any language through either ABI.
+/// An owned DLPack tensor, made from a Rust value or received from a producer in any language through either ABI.
 ///
-/// While it lives, its memory may be read. If [`Flags::READ_ONLY`] is clear, this handle is the only one that reads or
-/// writes. Dropping it calls the producer's deleter, on whatever thread that happens.
+/// While it lives, its elements may be read. If [`Flags::READ_ONLY`] is clear, this handle is the only one that reads
+/// or writes. Dropping it calls the producer's deleter, on whatever thread that happens.
 ///
 /// # Invariants
 /// 1. The raw tensor is valid as [`Descriptor::from_raw`] checks it, and does not change.
-/// 2. The memory within the extent is initialised and readable, and nobody writes it; nobody else reads the elements if
-///    `READ_ONLY` is clear.
-/// 3. The deleter, where there is one, has not run; it may run on any thread.
+/// 2. The extent is initialised and readable, and nobody writes it; nobody else reads the elements if `READ_ONLY` is
+///    clear.
+/// 3. The deleter, if there is one, has not run yet. It may run on any thread.
 /// 4. `Raw::Owned` came from `owner::place` with an owner of the type that its provenance names.
 pub struct Tensor(pub(super) Raw);
 
 #[derive(Clone, Copy)]
 pub(super) enum Raw {
-    /// Made here, from a Rust value.
+    /// Made by this crate from a Rust value.
     Owned(NonNull<DLManagedTensorVersioned>),
     Versioned(NonNull<DLManagedTensorVersioned>),
     Legacy(NonNull<DLManagedTensor>),
 }
 
-// SAFETY: (3); the header asks that deleters may be called from any thread, and owners of our own are `Send`.
+// SAFETY: by (3) the deleter may run on any thread, as DLPack demands of producers; owners that this crate places are
+// `Send`.
 unsafe impl Send for Tensor {}
-// SAFETY: a shared handle only reads, by (2); owners are not reachable through it.
+// SAFETY: a shared handle only reads the elements, which (2) allows, and the owner cannot be reached through it.
 unsafe impl Sync for Tensor {}
 
 impl Tensor {
     /// A row-major tensor over a Rust buffer: `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `Arc<Vec<T>>` or `&'static [T]`.
     ///
-    /// Writable if `buffer` is the only handle, else [`Flags::READ_ONLY`]. One allocation of fixed size.
+    /// The tensor is writable if `buffer` is the only handle to its elements, else [`Flags::READ_ONLY`]. Making it
+    /// takes one small allocation.
     ///
-    /// `Copies: never`. Shape in elements.
+    /// `Copies: never`. The shape counts elements.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] if the shape asks for another number of elements, [`Error::Overflow`]; the buffer
@@ -58,31 +60,33 @@ impl Tensor {
         if let Some(error) = error {
             return Err(Rejected { value: buffer, error });
         }
-        // SAFETY: their numbers are the same, as checked above.
+        // SAFETY: the buffer has as many elements as the shape, as checked above.
         let managed = unsafe { owner::place_buffer(buffer, shape) };
         Ok(Self(Raw::Owned(managed)))
     }
 
-    /// A tensor over memory that `owner` keeps alive, in one allocation of fixed size.
+    /// A tensor over memory that `owner` keeps alive. Making it takes one small allocation.
     ///
     /// `describe` gets the owner in its final place, fills in `ndim` lengths and `ndim` strides (in elements, both
     /// zeros at first), and returns the address of the first element. Strides on axes of length 0 or 1 are normalised,
     /// and the address is dropped if there are no elements. [`Tensor::downcast`] gives the owner back whole, whatever
-    /// part of it the tensor shows. A `Vec` of the element type should be shown whole: imports that want one count on
-    /// it, and refuse a part with [`Reason::Strided`](crate::Reason::Strided) rather than copy it. Wrap the vector in a
-    /// type of your own to show a part.
+    /// part of it the tensor shows. If the owner is a `Vec` of the element type, the tensor should show all of it:
+    /// imports that take over a vector count on that, and refuse a part with
+    /// [`Reason::Strided`](crate::Reason::Strided) rather than copy it. To show only a part, wrap the vector in a type
+    /// of your own.
     ///
     /// `Copies: never`.
     ///
     /// # Safety
     /// 1. There are at most `i32::MAX` axes; lengths and strides pass [`layout::validate`], and the address is not NULL
     ///    if there are elements.
-    /// 2. Until `owner` is dropped, the memory from the lowest element to the highest that they reach on
-    ///    `memory.device` is initialised, readable, and written by nobody, gaps included. If `memory.flags` lacks
+    /// 2. Until `owner` is dropped, the extent on `memory.device` (from the lowest element that they reach to the
+    ///    highest, gaps included) is initialised, readable, and written by nobody. If `memory.flags` lacks
     ///    [`Flags::READ_ONLY`], the elements may be written, and nobody else reads them.
     /// 3. If `memory.is_valid`, every element is a valid value of its type (a boolean is 0 or 1).
-    /// 4. [`Tensor::downcast`] gives the owner back to safe code. If `memory.flags` has [`Flags::READ_ONLY`] because others
-    ///    read the memory, an `O` does not let safe code write it: a shared handle such as an `Arc` does not, a `Vec` does.
+    /// 4. [`Tensor::downcast`] gives the owner back to safe code. If `memory.flags` has [`Flags::READ_ONLY`] because
+    ///    others read the memory, an `O` does not let safe code write it: a shared handle such as an `Arc` does not, a
+    ///    `Vec` does.
     #[inline]
     pub unsafe fn from_owner<O: Send + 'static>(
         owner: O,
@@ -102,8 +106,8 @@ impl Tensor {
     /// `Copies: never`.
     ///
     /// # Safety
-    /// The promises of [`Tensor::from_owner`]. Moreover, if `memory.flags` lacks [`Flags::READ_ONLY`], everything from the
-    /// lowest element to the highest may be written, gaps included, and nobody else reads or writes any of it until
+    /// The promises of [`Tensor::from_owner`]. Moreover, if `memory.flags` lacks [`Flags::READ_ONLY`], everything from
+    /// the lowest element to the highest may be written, gaps included, and nobody else reads or writes any of it until
     /// `owner` is dropped.
     #[inline]
     pub unsafe fn from_sole_owner<O: Send + 'static>(
@@ -146,20 +150,20 @@ impl Tensor {
         }
         match self.0 {
             Raw::Owned(mut managed) => {
-                // SAFETY: (4), so the struct is ours to change; READ_ONLY only takes rights away.
+                // SAFETY: by (4) this crate made the struct and may change it; `READ_ONLY` only takes rights away.
                 unsafe { managed.as_mut() }.flags |= sys::DLPACK_FLAG_BITMASK_READ_ONLY;
                 self
             }
             _ => {
                 let mut managed: NonNull<DLManagedTensorVersioned> = self.rehouse();
-                // SAFETY: just made, and ours.
+                // SAFETY: the struct was just made, and nobody else has it.
                 unsafe { managed.as_mut() }.flags |= sys::DLPACK_FLAG_BITMASK_READ_ONLY;
                 Self(Raw::Versioned(managed))
             }
         }
     }
 
-    /// The tensor in a managed struct of ours.
+    /// Moves the tensor into a managed struct that this crate makes, with the same description.
     pub(super) fn rehouse<H: owner::Header>(self) -> NonNull<H> {
         let flags = self.flags();
         let memory = Memory { dtype: self.dtype(), device: self.device(), flags, is_valid: false };
@@ -187,7 +191,7 @@ impl Tensor {
         match self.0 {
             Raw::Owned(managed) if self.descriptor().is_owned_by::<O>() => {
                 mem::forget(self);
-                // SAFETY: (4) with the same type; the tensor is forgotten.
+                // SAFETY: by (4) the owner is an `O`; the tensor is forgotten, so that it does not use the owner again.
                 Ok(unsafe { owner::take::<DLManagedTensorVersioned, O>(managed.as_ptr()) })
             }
             _ => Err(self),
@@ -213,7 +217,7 @@ impl Tensor {
     }
 
     /// The bytes of the elements as the vector of bytes that owns them, if it holds just these elements, in row-major
-    /// order. Copies of types that Rust lacks and that are no larger than a byte are owned so.
+    /// order. This crate's copies are owned like this if Rust lacks their element type and it is no larger than a byte.
     ///
     /// `Copies: never`.
     ///
@@ -233,11 +237,12 @@ impl Tensor {
 
     /// The Rust value that owns the memory, borrowed, if the tensor was made from an `O` and has not left Rust since.
     ///
-    /// Private, because a handle that can be cloned (an `Arc`) would give access beside the tensor's.
+    /// This is private, because cloning an owner that is an `Arc` would give access to the elements beside the tensor's
+    /// own.
     fn owner<O: Sync + 'static>(&self) -> Option<&O> {
         match self.0 {
             Raw::Owned(managed) if self.descriptor().is_owned_by::<O>() => {
-                // SAFETY: (4) with the same type; the owner stays in place while the tensor lives, and is shared with
+                // SAFETY: by (4) the owner is an `O`; it stays in place while the tensor lives, and is shared with
                 // other threads only as `O: Sync` allows.
                 Some(unsafe { owner::peek::<DLManagedTensorVersioned, O>(managed) })
             }
@@ -248,14 +253,14 @@ impl Tensor {
     #[inline]
     pub(super) fn dl_tensor(&self) -> &DLTensor {
         match &self.0 {
-            // SAFETY: (1) and (3): the struct is alive and does not change.
+            // SAFETY: by (3) the struct is alive, and by (1) it does not change.
             Raw::Owned(managed) | Raw::Versioned(managed) => unsafe { &managed.as_ref().dl_tensor },
             // SAFETY: as above.
             Raw::Legacy(managed) => unsafe { &managed.as_ref().dl_tensor },
         }
     }
 
-    /// Establishes invariant (1), as far as numbers can.
+    /// Checks every number that invariant (1) speaks of. That they do not change is the constructors' callers' promise.
     #[inline]
     pub(super) fn revalidate(&self) -> Result<(), Error> {
         // SAFETY: `shape` and `strides` are as the constructors' callers promise.
@@ -266,25 +271,25 @@ impl Tensor {
     #[inline]
     pub fn descriptor(&self) -> Descriptor<'_> {
         let owner = match self.0 {
-            // SAFETY: (3) and (4).
+            // SAFETY: by (3) the struct is alive, and by (4) it came from `owner::place`.
             Raw::Owned(managed) => Some(unsafe { owner::provenance(managed) }),
             _ => None,
         };
-        // SAFETY: (1).
+        // SAFETY: by (1) the raw tensor is valid and does not change.
         unsafe { Descriptor::from_checked(self.dl_tensor(), self.flags(), owner) }
     }
 
     /// The tensor, borrowed for reading.
     #[inline]
     pub fn view(&self) -> TensorRef<'_> {
-        // SAFETY: (2); owners' elements are valid by the contract of `from_owner`.
+        // SAFETY: (2); elements that their owner's provenance calls valid are so by promise 3 of `from_owner`.
         unsafe { TensorRef::from_descriptor(self.descriptor()) }
     }
 
     /// The tensor, borrowed for writing.
     ///
     /// # Errors
-    /// [`Error::ReadOnly`], and [`Error::Overlap`] if two elements share memory (a broadcast axis).
+    /// [`Error::ReadOnly`], and [`Error::Overlap`] if two elements lie in the same place (a broadcast axis).
     pub fn view_mut(&mut self) -> Result<TensorMut<'_>, Error> {
         // SAFETY: (2), and the exclusive borrow keeps this handle from reading meanwhile.
         unsafe { TensorMut::from_descriptor(self.descriptor()) }
@@ -304,7 +309,7 @@ impl Tensor {
     #[inline]
     pub fn flags(&self) -> Flags {
         match &self.0 {
-            // SAFETY: (3): the struct is alive, and `flags` is stable in all versions.
+            // SAFETY: by (3) the struct is alive, and `flags` lies in the same place in all versions.
             Raw::Owned(managed) | Raw::Versioned(managed) => Flags::from_bits(unsafe { managed.as_ref() }.flags),
             Raw::Legacy(_) => Flags::empty(),
         }
@@ -353,9 +358,10 @@ impl Drop for Tensor {
             Raw::Owned(managed) | Raw::Versioned(managed) => {
                 let deleter = managed.as_ptr().cast::<u8>().wrapping_add(offset_of!(DLManagedTensorVersioned, deleter));
                 let deleter = deleter.cast::<Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>>();
-                // SAFETY: (3): alive; `deleter` is stable in all versions, and nothing behind the flags is touched.
+                // SAFETY: by (3) the struct is alive; `deleter` lies in the same place in all versions, and nothing
+                // after the flags is touched.
                 if let Some(deleter) = unsafe { deleter.read() } {
-                    // SAFETY: (3): it has not run yet, and this handle is gone.
+                    // SAFETY: by (3) it has not run yet, and nobody uses this handle afterwards.
                     unsafe { deleter(managed.as_ptr()) };
                 }
             }

@@ -16,7 +16,7 @@ use crate::layout::descriptor::Provenance;
 use crate::sys::{self, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor};
 use crate::types::{DataType, Device, Element, Flags};
 
-/// What the memory of an exported value is, apart from its layout.
+/// What is known of the memory of an exported value, apart from address, shape and strides.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
     /// The type of one element.
@@ -85,8 +85,8 @@ buffers! {
     &'static [T], this => (<[T]>::as_ptr(this).cast_mut(), Flags::READ_ONLY);
 }
 
-/// The value behind an `Arc`, if it is the only handle. The count is looked at first, because it is cheap and mostly
-/// settles it.
+/// The value behind an `Arc`, if this is the only handle. The count is looked at first, because that is cheap and
+/// usually decides.
 #[inline]
 fn unique<B: ?Sized>(shared: &mut Arc<B>) -> Option<&mut B> {
     if Arc::strong_count(shared) > 1 {
@@ -123,13 +123,13 @@ impl Header for DLManagedTensor {
     }
 }
 
-/// The allocation; `2 · ndim` integers follow it.
+/// The allocation of a managed tensor. The lengths and strides, `2 · ndim` integers, follow this struct.
 ///
 /// # Invariants
-/// 1. It was allocated with `layout::<H, O>(ndim)`, and `ndim` is never changed.
+/// 1. It was allocated with `block_layout::<H, O>(ndim)`, and `ndim` is never changed.
 /// 2. `owner` is initialised until [`delete`] or [`take`] moves it out, which happens once.
-/// 3. `provenance` names `O`. It lies where it does for any `O`, and is here so that a handle is small: a
-///    [`Tensor`](crate::Tensor) is returned in registers.
+/// 3. `provenance` names `O`, and has the same offset whatever `O` is. (It is stored here and not in the handle, so
+///    that a [`Tensor`](crate::Tensor) is small enough to be returned in registers.)
 #[repr(C)]
 struct Block<H, O> {
     managed: H,
@@ -146,9 +146,9 @@ fn block_layout<H, O>(ndim: usize) -> (Layout, usize) {
     (layout.pad_to_align(), offset)
 }
 
-/// Moves `owner` into a managed tensor. `describe` fills in lengths and strides, which are normalised, and gives the
-/// first element and the flags (those of `memory` do not count). `owns_extent` says whether nobody else uses the memory between
-/// the elements.
+/// Moves `owner` into a managed tensor. `describe` fills in lengths and strides, which are normalised, and returns the
+/// address of the first element and the flags (those of `memory` are ignored). `owns_extent` says whether nobody else
+/// uses the memory between the elements.
 ///
 /// # Safety
 /// As [`Tensor::from_owner`](crate::Tensor::from_owner).
@@ -163,7 +163,7 @@ pub(super) unsafe fn place<H: Header, O: 'static>(
         let (data, flags) = describe(owner, shape, strides);
         (if layout::normalise(shape, strides) { ptr::null_mut() } else { data }, flags)
     };
-    // The usual ranks are known to the compiler, which then writes the numbers without loops and calls.
+    // For the usual ranks, `ndim` is a constant, so that the compiler writes the numbers without loops and calls.
     match ndim {
         // SAFETY: the caller's promise.
         1 => unsafe { place_described(owner, (memory, owns_extent), 1, describe) },
@@ -178,7 +178,7 @@ pub(super) unsafe fn place<H: Header, O: 'static>(
     }
 }
 
-/// [`place`] where `describe` gives numbers that are normal, and NULL without elements.
+/// [`place`] for a `describe` that gives normalised strides, and NULL if there are no elements.
 ///
 /// # Safety
 /// As [`place`].
@@ -190,7 +190,7 @@ unsafe fn place_described<H: Header, O: 'static>(
     describe: impl FnOnce(&mut O, &mut [i64], &mut [i64]) -> (*mut u8, Flags),
 ) -> NonNull<H> {
     let (layout, offset) = block_layout::<H, O>(ndim);
-    // SAFETY: a block is not empty.
+    // SAFETY: the size of a block is not 0.
     let allocation = unsafe { alloc(layout) };
     if allocation.is_null() {
         handle_alloc_error(layout);
@@ -252,8 +252,8 @@ impl<O> Drop for Unfinished<O> {
 ///
 /// # Safety
 /// The buffer has as many elements as the shape, which passes [`layout::validate`].
-// Not inlined: it gives a pointer, in a register, so that callers are small and make their `Result` in its place. To
-// copy one that was just written stalls the processor.
+// Not inlined: it returns a pointer in a register, so that callers stay small and build their `Result` where it
+// belongs. Copying a `Result` that was just written would stall the processor.
 #[inline(never)]
 pub(super) unsafe fn place_buffer<B: Buffer>(buffer: B, shape: &[usize]) -> NonNull<DLManagedTensorVersioned> {
     let memory = Memory { dtype: B::Item::DTYPE, device: Device::CPU, flags: Flags::empty(), is_valid: true };
@@ -278,8 +278,9 @@ pub(super) unsafe fn place_buffer<B: Buffer>(buffer: B, shape: &[usize]) -> NonN
 unsafe extern "C" fn delete<H, O>(managed: *mut H) {
     if !managed.is_null() {
         let owner = managed.cast::<u8>().wrapping_add(offset_of!(Block<H, O>, owner)).cast::<O>();
-        // In its place, and before the block: an atomic count waits for all that was written before.
-        // SAFETY: invariant (2); nobody uses it afterwards.
+        // The owner is dropped in place and before the block is freed: an atomic count in it waits for all earlier
+        // writes, so there should be few.
+        // SAFETY: by invariant 2 of `Block` the owner is initialised; nobody uses it afterwards.
         unsafe { owner.drop_in_place() };
         // SAFETY: the caller's promise; the owner is gone.
         unsafe { free::<H, O>(managed) };
@@ -291,24 +292,25 @@ unsafe extern "C" fn delete<H, O>(managed: *mut H) {
 /// # Safety
 /// As [`delete`], and `managed` is not NULL.
 pub(super) unsafe fn take<H, O>(managed: *mut H) -> O {
-    // SAFETY: invariant (2).
+    // SAFETY: by invariant 2 of `Block` the owner is initialised.
     let owner = unsafe { managed.cast::<u8>().wrapping_add(offset_of!(Block<H, O>, owner)).cast::<O>().read() };
     // SAFETY: the caller's promise; the owner has moved out.
     unsafe { free::<H, O>(managed) };
     owner
 }
 
-/// Frees a block without its owner.
+/// Frees a block whose owner is gone.
 ///
 /// # Safety
 /// As [`delete`]; `managed` is not NULL, and the owner has moved out or is dropped.
 #[inline]
 unsafe fn free<H, O>(managed: *mut H) {
-    // SAFETY: invariant (1).
+    // SAFETY: by invariant 1 of `Block`, `ndim` is the one that it was allocated with.
     let ndim = unsafe { (*managed.cast::<Block<H, O>>()).ndim };
-    // SAFETY: the promise to `place`, which has computed the same layout without overflow.
+    // SAFETY: every caller of `place` promises at most `i32::MAX` axes; it has computed the same layout without
+    // overflow.
     unsafe { hint::assert_unchecked(ndim <= i32::MAX as usize) };
-    // SAFETY: invariant (1).
+    // SAFETY: by invariant 1 of `Block`, `ndim` is the one that it was allocated with.
     unsafe { dealloc(managed.cast(), block_layout::<H, O>(ndim).0) };
 }
 
@@ -318,7 +320,7 @@ unsafe fn free<H, O>(managed: *mut H) {
 /// `managed` came from [`place`], and is alive.
 #[inline]
 pub(super) unsafe fn provenance<H>(managed: NonNull<H>) -> &'static Provenance {
-    // SAFETY: the caller's promise, and invariant (3).
+    // SAFETY: the caller's promise; by invariant 3 of `Block` the offset is the same for every owner.
     unsafe { managed.cast::<Block<H, ()>>().as_ref().provenance }
 }
 
@@ -327,7 +329,7 @@ pub(super) unsafe fn provenance<H>(managed: NonNull<H>) -> &'static Provenance {
 /// # Safety
 /// `managed` came from [`place`] with the same types, and lives for `'a`.
 pub(super) unsafe fn peek<'a, H: 'a, O>(managed: NonNull<H>) -> &'a O {
-    // SAFETY: invariant (2); the block begins with `managed`.
+    // SAFETY: by invariant 2 of `Block` the owner is initialised; the block begins with `managed`.
     unsafe { &managed.cast::<Block<H, O>>().as_ref().owner }
 }
 

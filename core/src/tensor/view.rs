@@ -13,9 +13,9 @@ use crate::types::{DataType, Device, Element, Flags};
 ///
 /// # Invariants
 /// Those of [`Descriptor`] (1 to 3), and:
-/// 4. The memory within the extent is initialised, readable and not written for `'a`.
+/// 4. The extent is initialised, readable and not written for `'a`.
 /// 5. If the descriptor says so, the elements are valid values of their type (a `bool` is 0 or 1). Only a tensor that
-///    was made here from a Rust value says so.
+///    this crate made from a Rust value says so.
 #[derive(Clone, Copy, Debug)]
 pub struct TensorRef<'a>(Descriptor<'a>);
 
@@ -35,7 +35,7 @@ impl<'a> Deref for TensorRef<'a> {
 impl<'a> TensorRef<'a> {
     /// A row-major tensor over a slice.
     ///
-    /// `Copies: never`. Shape in elements.
+    /// `Copies: never`. The shape counts elements.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] if the shape asks for another number of elements; [`Error::NegativeLength`] and
@@ -65,8 +65,8 @@ impl<'a> TensorRef<'a> {
     }
 
     /// The address of the first element, once everything that reading it as `T` needs has been checked: type, device,
-    /// alignment, and for `bool` the values. Strides are the caller's business. Aligned and not NULL even if there
-    /// are no elements.
+    /// alignment, and for `bool` the values. The caller has to mind the strides. The address is aligned and not NULL
+    /// even if there are no elements.
     ///
     /// `Copies: never`.
     ///
@@ -96,19 +96,20 @@ impl<'a> TensorRef<'a> {
             return Err(Error::NotContiguous);
         }
         let data = self.as_ptr()?;
-        // SAFETY: contiguous, so `len` elements follow `data`; by (2) their size fits, by (4) they are readable for
-        // `'a`, and `as_ptr` checked type, alignment and values.
+        // SAFETY: the tensor is contiguous, so `len` elements follow `data`; by invariant 2 of `Descriptor` their size
+        // fits, by (4) they are readable for `'a`, and `as_ptr` checked type, alignment and values.
         Ok(unsafe { slice::from_raw_parts(data, self.len()) })
     }
 
-    /// The element at `index`, one number an axis.
+    /// The element at `index`, which has one number for each axis.
     ///
     /// # Errors
     /// As [`TensorRef::as_ptr`]; [`Error::NdimMismatch`] and [`Error::IndexOutOfBounds`].
     pub fn get<T: Element>(&self, index: &[usize]) -> Result<T, Error> {
         let offset = self.offset(index)?;
         let data = self.as_ptr::<T>()?;
-        // SAFETY: every index is in bounds, so by (2) the offset is within the extent.
+        // SAFETY: every index is in bounds, so the offset is within the extent, which fits by invariant 2 of
+        // `Descriptor`.
         let element = unsafe { data.offset(offset) };
         // SAFETY: by (4) it is readable, and `as_ptr` checked the rest.
         Ok(unsafe { element.read() })
@@ -141,11 +142,12 @@ impl<'a> TensorRef<'a> {
     /// As [`TensorRef::as_ptr`].
     pub fn elements<T: Element>(&self) -> Result<Elements<'a, T>, Error> {
         let data = self.as_ptr()?;
-        // SAFETY: `as_ptr` checked alignment, type and values; (4) has the rest.
+        // SAFETY: `as_ptr` checked alignment, type and values; by (4) the elements are readable for `'a`.
         Ok(unsafe { Elements::new(data, &self.0) })
     }
 
-    /// Every element is a valid value of its type: only booleans can be invalid, unless they are known not to be.
+    /// Checks that every element is a valid value of its type. Only booleans can be invalid; they are read unless their
+    /// owner is known to hold valid ones.
     #[inline]
     pub(super) fn check_values(&self) -> Result<(), Error> {
         if self.dtype != DataType::BOOL || self.owner.is_some_and(|owner| owner.is_valid) {
@@ -155,7 +157,8 @@ impl<'a> TensorRef<'a> {
         self.check_bools()
     }
 
-    /// Every element, checked to be a boolean. Broadcast axes are walked once: they hold the same elements again.
+    /// Checks that every element is a boolean. A broadcast axis is walked once, because it only repeats the same
+    /// elements.
     #[cold]
     fn check_bools(&self) -> Result<(), Error> {
         let data = self.data.cast_const();
@@ -184,7 +187,7 @@ impl<'a> TensorRef<'a> {
 /// A borrowed tensor whose elements may be read and written.
 ///
 /// # Invariants
-/// 6. As [`TensorRef`], but nobody else reads or writes the memory for `'a`, and no two elements overlap.
+/// 6. As [`TensorRef`], but nobody else reads or writes the extent for `'a`, and no two elements overlap.
 #[derive(Debug)]
 pub struct TensorMut<'a>(TensorRef<'a>);
 
@@ -204,7 +207,7 @@ impl<'a> TensorMut<'a> {
     /// Borrows a described tensor for writing.
     ///
     /// # Safety
-    /// Invariants (4) to (6) hold, but for the overlap, which is checked.
+    /// Invariants (4) to (6) hold, except that overlap is checked here.
     ///
     /// # Errors
     /// [`Error::ReadOnly`] and [`Error::Overlap`].
@@ -234,18 +237,19 @@ impl<'a> TensorMut<'a> {
     /// # Errors
     /// As [`TensorRef::as_ptr`].
     pub fn as_mut_ptr<T: Element>(&mut self) -> Result<*mut T, Error> {
-        // The pointer's right to write comes from invariant (6); the cast only undoes `as_ptr`'s.
+        // The pointer's right to write comes from invariant (6); the cast only undoes the one in `as_ptr`.
         self.0.as_ptr::<T>().map(<*const T>::cast_mut)
     }
 
-    /// Writes the element at `index`, one number an axis.
+    /// Writes the element at `index`, which has one number for each axis.
     ///
     /// # Errors
     /// As [`TensorRef::get`].
     pub fn set<T: Element>(&mut self, index: &[usize], element: T) -> Result<(), Error> {
         let offset = self.0.offset(index)?;
         let data = self.as_mut_ptr::<T>()?;
-        // SAFETY: every index is in bounds, so by (2) the offset is within the extent.
+        // SAFETY: every index is in bounds, so the offset is within the extent, which fits by invariant 2 of
+        // `Descriptor`.
         let place = unsafe { data.offset(offset) };
         // SAFETY: by (6) it is writable, and `as_mut_ptr` checked the rest.
         unsafe { place.write(element) };
@@ -267,7 +271,7 @@ impl<'a> TensorMut<'a> {
         Ok(unsafe { slice::from_raw_parts_mut(data, len) })
     }
 
-    /// As [`TensorMut::as_mut_slice`], for the whole lifetime.
+    /// As [`TensorMut::as_mut_slice`], for the whole lifetime `'a`.
     ///
     /// # Errors
     /// As [`TensorRef::as_slice`].

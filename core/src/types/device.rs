@@ -1,4 +1,4 @@
-//! Where memory lives, as data.
+//! Devices: where memory lives.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -105,8 +105,8 @@ impl Device {
 
     /// Whether the CPU can read this memory: main memory, and pinned or managed memory of GPUs.
     ///
-    /// Managed memory must not be in use by its device meanwhile; a producer that hands it out promises that, as
-    /// DLPack leaves synchronisation to the exchange.
+    /// While the CPU reads managed memory, its device must not use it. A producer that hands it out promises that,
+    /// because in DLPack the exchange takes care of synchronisation.
     #[cold]
     pub fn is_host_accessible(self) -> bool {
         KINDS.iter().any(|(kind, _, host)| *kind == self.kind && *host)

@@ -1,4 +1,4 @@
-//! The type of an element, as data: what RFC #972 of the array API exchanges as `(code, bits, lanes)`.
+//! Element types: the triple `(code, bits, lanes)` that RFC #972 of the array API exchanges.
 #![forbid(unsafe_code)]
 
 use alloc::string::ToString;
@@ -14,8 +14,8 @@ pub struct DataTypeCode(pub u8);
 
 /// The type of an element: kind, bits of one lane, and lanes (DLPack's `DLDataType`).
 ///
-/// Prints and parses as the array world names it: `"float32"`, `"bfloat16"`, `"float8_e4m3fn"`, `"float32x4"`. A
-/// triple without a name prints as `"code<code>_<bits>"` and parses back, so that no value is lost.
+/// Prints and parses under the names that array libraries use: `"float32"`, `"bfloat16"`, `"float8_e4m3fn"`,
+/// `"float32x4"`. A triple without a name prints as `"code<code>_<bits>"` and parses back, so that no value is lost.
 ///
 /// ```
 /// # use dlbridge_core::DataType;
@@ -31,7 +31,7 @@ pub struct DataType {
     lanes: u16,
 }
 
-/// One table for names: the code's constant, its prefix, and how its bits are written.
+/// The one table of names: the constant of a code, its prefix, and how the number of bits is written.
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $sys:ident, $prefix:literal, $bits:expr;)*) => {
         impl DataTypeCode {
@@ -43,9 +43,9 @@ macro_rules! codes {
 
 /// How a name carries the number of bits.
 enum Bits {
-    /// Behind the prefix: `int32`.
+    /// After the prefix: `int32`.
     Written,
-    /// In the prefix itself, and only this number has the name: `float8_e4m3fn`, `bool`.
+    /// In the prefix itself; the name stands for this number only: `float8_e4m3fn`, `bool`.
     Fixed(u8),
 }
 
@@ -229,7 +229,7 @@ impl fmt::Display for DataType {
 }
 
 impl DataType {
-    /// The type that `name` names, if there is one. Every type has one spelling: `"code2_32"` is no other name for
+    /// The type that `name` names, if there is one. Every type has one spelling: `"code2_32"` is not accepted for
     /// `"float32"`.
     pub(crate) fn named(name: &str) -> Option<Self> {
         // "complex64" ends like a type of 64 lanes, so the whole string is tried first.
@@ -256,7 +256,7 @@ fn parse_scalar(name: &str) -> Option<DataType> {
     })
 }
 
-/// Decimal digits only, without a sign or leading zeros.
+/// Parses decimal digits only, without a sign or leading zeros.
 pub(super) fn parse_number<N: FromStr>(digits: &str) -> Option<N> {
     let canonical = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
     if canonical {

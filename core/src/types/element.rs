@@ -1,4 +1,4 @@
-//! Rust types that are element types: the one table of scalars.
+//! The one table of the Rust types that are element types.
 
 use core::mem::size_of;
 
@@ -20,8 +20,8 @@ pub trait Element: sealed::Number + Copy + Send + Sync + 'static {
 
 macro_rules! elements {
     ($($(#[$meta:meta])* $ty:ty => $dtype:ident;)*) => {$(
-        // SAFETY: (1) a primitive or `repr(transparent)`/`repr(C)` number of just these bits, asserted below for the
-        // size; (2) numbers are valid whatever their bits.
+        // SAFETY: (1) each is a primitive or a `repr(transparent)`/`repr(C)` number of just these bits, and its size is
+        // asserted below; (2) numbers are valid whatever their bits are.
         $(#[$meta])* unsafe impl sealed::Number for $ty {}
         $(#[$meta])* impl Element for $ty {
             const DTYPE: DataType = {
@@ -60,9 +60,10 @@ impl Element for bool {
 /// Evaluates an expression with a name bound to the Rust type of a [`DataType`], or another one if there is no such
 /// type.
 ///
-/// For adapter writers: `T` is the type whose [`Element::DTYPE`] is the one given. Without a list, all element types of
-/// this build count, those of `half` and `num_complex` where their features are on. With a list, only the types in it
-/// do: those that the framework has. The first expression is compiled once for each type.
+/// This is for writing adapters: `T` is the type whose [`Element::DTYPE`] is the one given. Without a list, all element
+/// types of this build are considered, including those of `half` and `num_complex` where their features are on. With a
+/// list, such as the types that a framework has, only the types in it are. The first expression is compiled once for
+/// each type.
 ///
 /// ```
 /// use dlbridge_core::{by_dtype, DataType};
@@ -88,7 +89,7 @@ macro_rules! by_dtype {
     ($dtype:expr, $T:ident => $body:expr, _ => $otherwise:expr) => {
         $crate::__with_features!($dtype, $T => $body, _ => $otherwise)
     };
-    // The types that are there whatever the features, behind those that a feature adds.
+    // Puts together the types that are always there and those that features add.
     (@ [$($more:ty),*] $dtype:expr, $($rest:tt)*) => {
         $crate::by_dtype!(
             $dtype,
@@ -98,10 +99,10 @@ macro_rules! by_dtype {
     };
 }
 
-// The features are those of this crate. An exported macro is expanded in another, so that it cannot ask for them
-// itself: it calls one of these.
+// An exported macro is expanded in the caller's crate, where a `cfg` would ask for that crate's features. To depend on
+// the features of this crate, `by_dtype!` calls one of these macros.
 
-/// The types of no feature.
+/// Without features, there are no further types.
 #[cfg(not(any(feature = "half", feature = "complex")))]
 #[doc(hidden)]
 #[macro_export]
@@ -109,7 +110,7 @@ macro_rules! __with_features {
     ($($all:tt)*) => { $crate::by_dtype!(@ [] $($all)*) };
 }
 
-/// The types of `half`.
+/// Adds the types of `half`.
 #[cfg(all(feature = "half", not(feature = "complex")))]
 #[doc(hidden)]
 #[macro_export]
@@ -117,7 +118,7 @@ macro_rules! __with_features {
     ($($all:tt)*) => { $crate::by_dtype!(@ [$crate::__types::f16, $crate::__types::bf16] $($all)*) };
 }
 
-/// The types of `complex`.
+/// Adds the types of `complex`.
 #[cfg(all(not(feature = "half"), feature = "complex"))]
 #[doc(hidden)]
 #[macro_export]
@@ -127,7 +128,7 @@ macro_rules! __with_features {
     };
 }
 
-/// The types of both.
+/// Adds the types of both features.
 #[cfg(all(feature = "half", feature = "complex"))]
 #[doc(hidden)]
 #[macro_export]
@@ -146,7 +147,7 @@ macro_rules! __with_features {
     };
 }
 
-/// What [`by_dtype!`] names in crates that need not depend on these themselves.
+/// The types that [`by_dtype!`] names, for callers that do not depend on `half` and `num_complex` themselves.
 #[doc(hidden)]
 pub mod types {
     #[cfg(feature = "half")]

@@ -1,5 +1,5 @@
-//! DLPack's integers as open Rust types that print: element types, devices, flags; and the Rust types that are
-//! elements.
+//! DLPack's integers as Rust types that can be printed and keep unknown values: element types, devices and flags. Also
+//! the Rust types that can be elements.
 
 mod device;
 mod dtype;
