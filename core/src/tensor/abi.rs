@@ -118,8 +118,10 @@ mod tests {
     /// A tensor of two by two, with an axis of length 1 in front, whose stride in the struct is `stride`.
     fn with_stride(stride: i64) -> NonNull<DLManagedTensorVersioned> {
         let mut managed = Tensor::new(vec![1f32, 2., 3., 4.], &[1, 2, 2]).unwrap().into_raw();
-        // SAFETY: ours, with three strides.
-        unsafe { managed.as_mut().dl_tensor.strides.write(stride) };
+        // SAFETY: ours, and nobody else has it.
+        let strides = unsafe { managed.as_mut() }.dl_tensor.strides;
+        // SAFETY: there are three strides.
+        unsafe { strides.write(stride) };
         managed
     }
 

@@ -19,8 +19,8 @@ use crate::types::{DataType, Device, Element, Flags};
 ///
 /// # Invariants
 /// 1. The raw tensor is valid as [`Descriptor::from_raw`] checks it, and does not change.
-/// 2. The extent is initialised and readable, and nobody writes it; nobody else reads the elements if `READ_ONLY` is
-///    clear.
+/// 2. The extent is initialised and readable, and nobody else writes it. If `READ_ONLY` is clear, nobody else reads the
+///    elements; if the owner came by [`Tensor::from_sole_owner`] as well, nobody else reads any of the extent.
 /// 3. The deleter, if there is one, has not run yet. It may run on any thread.
 /// 4. `Raw::Owned` came from `owner::place` with an owner of the type that its provenance names.
 pub struct Tensor(pub(super) Raw);

@@ -187,7 +187,8 @@ impl<'a> TensorRef<'a> {
 /// A borrowed tensor whose elements may be read and written.
 ///
 /// # Invariants
-/// 6. As [`TensorRef`], but nobody else reads or writes the extent for `'a`, and no two elements overlap.
+/// 6. As [`TensorRef`]; moreover, nobody else reads or writes the elements for `'a`, and no two of them overlap. What lies
+///    between them is not touched.
 #[derive(Debug)]
 pub struct TensorMut<'a>(TensorRef<'a>);
 
