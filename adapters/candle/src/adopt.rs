@@ -1,52 +1,66 @@
 //! Makes foreign memory candle's own storage by adoption, and makes the layouts that candle's operations can express.
 
-use std::mem;
-
 use candle_core::{Device as CandleDevice, Tensor as CandleTensor, WithDType};
 use dlbridge_core::adopting::{self, adopt};
 use dlbridge_core::{Descriptor, Element, Error, Reason, Tensor};
 
 use crate::dtype::by_dtype;
+use crate::lock::Seal;
 use crate::{NAME, failed};
 
-/// Checks that a tensor can be adopted; the error is the reason why it cannot.
-pub(crate) fn check(tensor: &Descriptor<'_>) -> Result<(), Reason> {
-    by_dtype!(tensor.dtype(), T => check_as::<T>(tensor), _ => Err(Reason::ForeignMemory))
+/// Checks that a tensor can be adopted; the error is the reason why it cannot. Memory that candle must not write, or not
+/// all of, is adopted only if it is to be `sealed`.
+pub(crate) fn check(tensor: &Descriptor<'_>, sealed: bool) -> Result<(), Reason> {
+    by_dtype!(tensor.dtype(), T => check_as::<T>(tensor, sealed), _ => Err(Reason::ForeignMemory))
 }
 
-fn check_as<T: Element>(tensor: &Descriptor<'_>) -> Result<(), Reason> {
+fn check_as<T: Element>(tensor: &Descriptor<'_>, sealed: bool) -> Result<(), Reason> {
     let span = tensor.extent().map_or(0, |extent| extent.span() as usize);
     adopting::check(tensor.data() as usize, span * size_of::<T>(), align_of::<T>())?;
-    Steps::of(tensor).obstacle().map_or(Ok(()), Err)
+    Steps::of(tensor).obstacle().map_or(Ok(()), Err)?;
+    match writing(tensor) {
+        Err(reason) if !sealed => Err(reason),
+        _ => Ok(()),
+    }
 }
 
-/// Makes a candle tensor of one that [`check`] has accepted. Memory that must not be written, or that has gaps which
-/// somebody else may use, is sealed: a read lock is never released, so that whoever would write waits.
-pub(crate) fn import(tensor: Tensor) -> Result<CandleTensor, Error> {
+/// Whether candle may write all of the extent, as an operation in place does that gets the whole storage.
+fn writing(tensor: &Descriptor<'_>) -> Result<(), Reason> {
+    if tensor.flags().is_read_only() {
+        Err(Reason::ReadOnly)
+    } else if !tensor.owns_extent() {
+        Err(Reason::Gaps)
+    } else {
+        Ok(())
+    }
+}
+
+/// Makes a candle tensor of one that [`check`] has accepted. If candle may not write all of it, it is [sealed](Seal).
+pub(crate) fn import(tensor: Tensor, sealed: bool) -> Result<CandleTensor, Error> {
     by_dtype!(
         tensor.dtype(),
-        T => import_as::<T>(tensor),
+        T => import_as::<T>(tensor, sealed),
         _ => Err(Error::CopyRequired { framework: NAME, reason: Reason::ForeignMemory })
     )
 }
 
-fn import_as<T: Element + WithDType>(tensor: Tensor) -> Result<CandleTensor, Error> {
+fn import_as<T: Element + WithDType>(tensor: Tensor, sealed: bool) -> Result<CandleTensor, Error> {
     let descriptor = tensor.descriptor();
-    check_as::<T>(&descriptor).map_err(|reason| Error::CopyRequired { framework: NAME, reason })?;
+    check_as::<T>(&descriptor, sealed).map_err(|reason| Error::CopyRequired { framework: NAME, reason })?;
     let span = descriptor.extent().map_or(0, |extent| extent.span() as usize);
     let shape: Vec<usize> = descriptor.shape().iter().map(|length| *length as usize).collect();
     let steps = Steps::of(&descriptor);
-    let has_gaps = steps.0.iter().try_fold(1usize, |count, step| count.checked_mul(step.len)) != Some(span);
-    let is_sealed = descriptor.flags().is_read_only() || has_gaps;
+    let seal = writing(&descriptor).is_err().then(|| Seal::new(tensor.data()));
+    let is_sealed = seal.is_some();
     let data = tensor.data().cast_mut().cast::<T>();
     // SAFETY: strides are not negative, so that the extent begins at the first element, and by invariant 2 of `Tensor`
-    // all of it is initialised until the tensor is dropped. Either nobody else has access, or nobody writes: candle
-    // writes only through the lock, which is never free for writers once the storage is sealed below, before anybody
-    // else has it. A storage that is not sealed has no gaps, so that the extent is just the elements.
-    let vec = unsafe { adopt(data, span, tensor) }?;
+    // all of it is initialised until the tensor is dropped. Either nobody else has access to any of it, or nobody
+    // writes: candle writes only through the lock, which is never free for writers once the storage is sealed below,
+    // before anybody else has it.
+    let vec = unsafe { adopt(data, span, (seal, tensor)) }?;
     let base = CandleTensor::from_vec(vec, span, &CandleDevice::Cpu).map_err(failed)?;
     if is_sealed {
-        mem::forget(base.storage_and_layout().0);
+        Seal::close(&base);
     }
     steps.view(base, &shape).map_err(failed)
 }
@@ -65,9 +79,11 @@ pub(crate) struct Steps(Vec<Step>);
 
 impl Steps {
     pub(crate) fn of(tensor: &Descriptor<'_>) -> Self {
+        // Without elements no stride means anything, and none must be computed with.
+        let is_empty = tensor.is_empty();
         let axes = tensor.shape().iter().zip(tensor.strides().iter()).enumerate();
         let mut steps: Vec<Step> = axes
-            .filter(|(_, (length, stride))| **length > 1 && *stride != 0)
+            .filter(|(_, (length, stride))| **length > 1 && *stride != 0 && !is_empty)
             .map(|(axis, (length, stride))| Step { axis, len: *length as usize, stride })
             .collect();
         steps.sort_by_key(|step| std::cmp::Reverse(step.stride));

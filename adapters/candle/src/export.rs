@@ -1,63 +1,95 @@
 //! Exports candle tensors as DLPack tensors.
 
 use candle_core::backend::BackendStorage;
-use candle_core::{CpuStorage, Layout, Storage, StorageRef, Tensor as CandleTensor};
+use candle_core::{CpuStorage, Layout, Tensor as CandleTensor};
 use dlbridge_core::layout::Dims;
 use dlbridge_core::{
-    DataType, Descriptor, Device, Error, Export, Flags, Interchange, Memory, Reason, Tensor, TensorRef,
+    DataType, Descriptor, Device, Error, Export, Flags, Interchange, Memory, ReadOnly, Reason, Tensor, TensorRef,
 };
 
+use crate::lock::{Lock, Seal, bytes, peek};
 use crate::{Candle, NAME};
 
-/// What keeps an export alive: the tensor, and the read lock of its storage unless the caller has chosen to do without
-/// it.
+/// What keeps an export alive: the tensor, and the read lock of its storage unless the caller does without.
 pub(crate) struct Exported {
-    // Invariant: the lock is that of `tensor`, and is declared first so that it is released before `tensor` is dropped.
-    _guard: Option<StorageRef<'static>>,
+    // Invariant: the lock is that of `tensor`, and is declared first so that it is released before `tensor` goes.
+    _lock: Option<Lock>,
     pub(crate) tensor: CandleTensor,
 }
 
+/// What keeps an export of a sealed storage alive: candle never writes it, so that no lock is needed.
+pub(crate) struct Sealed(pub(crate) CandleTensor);
+
 impl Export<Candle> for CandleTensor {
     fn export(self) -> Result<Tensor, Error> {
-        let (guard, layout) = self.storage_and_layout();
-        let source = Source::new(&guard, layout)?;
-        // SAFETY: only the lifetime changes. The lock lives in the tensor's shared allocation, which `Exported` keeps
-        // alive longer than the guard.
-        let guard = unsafe { core::mem::transmute::<StorageRef<'_>, StorageRef<'static>>(guard) };
-        let owner = Exported { _guard: Some(guard), tensor: self };
-        // SAFETY: `source` lies within the storage, which the guard keeps from being written or replaced.
-        Ok(unsafe { source.own(owner) })
+        if let Some(reason) = obstacle(&self) {
+            return Err(Error::CopyRequired { framework: NAME, reason });
+        }
+        if peek(&self, |storage, _| Ok(Seal::is_on(storage)))? {
+            let source = peek(&self, Source::new)?;
+            // SAFETY: `source` lies within the storage, which is sealed: candle never writes it.
+            return Ok(unsafe { source.own(Sealed(self), |Sealed(tensor)| tensor) });
+        }
+        // SAFETY: `Exported` keeps the tensor longer than the lock.
+        let lock = unsafe { Lock::hold(&self) }?;
+        let source = peek(&self, Source::new)?;
+        let owner = Exported { _lock: Some(lock), tensor: self };
+        // SAFETY: `source` lies within the storage, which the lock keeps from being written or replaced.
+        Ok(unsafe { source.own(owner, |owner| &owner.tensor) })
     }
 
     fn export_copy(&self) -> Result<Tensor, Error> {
-        let (guard, layout) = self.storage_and_layout();
-        Source::new(&guard, layout)?.describe(layout, |tensor| {
-            // SAFETY: the memory is within the storage, which nobody writes while the guard lives; candle has no bool.
-            unsafe { TensorRef::from_descriptor(*tensor) }.to_contiguous()
-        })?
+        peek(self, |storage, layout| {
+            Source::new(storage, layout)?.describe(layout, |tensor| {
+                // SAFETY: the extent lies within the storage, which nobody writes meanwhile; candle has no booleans.
+                unsafe { TensorRef::from_descriptor(*tensor) }.to_contiguous()
+            })?
+        })
     }
 
     fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
-        let (guard, layout) = self.storage_and_layout();
-        Source::new(&guard, layout)?.describe(layout, |tensor| read(&tensor.owned_by::<Exported>(), None))
+        let reason = obstacle(self);
+        peek(self, |storage, layout| {
+            let is_sealed = Seal::is_on(storage);
+            Source::new(storage, layout)?.describe(layout, |tensor| match is_sealed {
+                true => read(&tensor.owned_by::<Sealed>(), reason),
+                false => read(&tensor.owned_by::<Exported>(), reason),
+            })
+        })
     }
 }
 
-impl Export<Candle> for &CandleTensor {
-    fn export(self) -> Result<Tensor, Error> {
-        self.clone().export()
-    }
-
-    fn export_copy(&self) -> Result<Tensor, Error> {
-        CandleTensor::export_copy(self)
-    }
-
-    fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
-        CandleTensor::describe(self, read)
-    }
+/// Why a tensor is not shared, if it is not.
+fn obstacle(tensor: &CandleTensor) -> Option<Reason> {
+    tensor.is_variable().then_some(Reason::Variable)
 }
 
-/// Shares a tensor without holding its storage's lock, so that writers need not wait.
+/// One table of what is exported as the candle tensor in it.
+macro_rules! exports {
+    ($($ty:ty;)*) => {$(
+        impl Export<Candle> for $ty {
+            fn export(self) -> Result<Tensor, Error> {
+                CandleTensor::clone(&self).export()
+            }
+
+            fn export_copy(&self) -> Result<Tensor, Error> {
+                CandleTensor::export_copy(self)
+            }
+
+            fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
+                CandleTensor::describe(self, read)
+            }
+        }
+    )*};
+}
+
+exports! {
+    &CandleTensor;
+    ReadOnly<CandleTensor>;
+    &ReadOnly<CandleTensor>;
+}
+
+/// Shares a tensor without holding its storage's lock, so that writers need not wait. Variables are shared, too.
 ///
 /// `Copies: never.`
 ///
@@ -68,13 +100,10 @@ impl Export<Candle> for &CandleTensor {
 /// # Errors
 /// As the guarded export.
 pub unsafe fn export_unguarded(tensor: &CandleTensor) -> Result<Tensor, Error> {
-    let source = {
-        let (guard, layout) = tensor.storage_and_layout();
-        Source::new(&guard, layout)?
-    };
-    let owner = Exported { _guard: None, tensor: tensor.clone() };
+    let source = peek(tensor, Source::new)?;
+    let owner = Exported { _lock: None, tensor: tensor.clone() };
     // SAFETY: `source` lies within the storage, which the clone keeps alive and the caller promises not to write.
-    Ok(unsafe { source.own(owner) })
+    Ok(unsafe { source.own(owner, |owner| &owner.tensor) })
 }
 
 /// The address of the first element of a tensor on the CPU, once it has been checked that all elements lie within the
@@ -85,11 +114,7 @@ struct Source {
 }
 
 impl Source {
-    fn new(storage: &Storage, layout: &Layout) -> Result<Self, Error> {
-        let Storage::Cpu(storage) = storage else {
-            let device = storage.device().to_dlpack()?;
-            return Err(Error::UnsupportedDevice { framework: NAME, device });
-        };
+    fn new(storage: &CpuStorage, layout: &Layout) -> Result<Self, Error> {
         let (start, bytes) = bytes(storage);
         let dtype = storage.dtype().to_dlpack()?;
         let bits = u128::from(dtype.bits_per_element());
@@ -118,15 +143,16 @@ impl Source {
     }
 
     /// # Safety
-    /// This was made from the tensor in `owner`, and nobody writes its storage while `owner` lives.
-    unsafe fn own(self, owner: Exported) -> Tensor {
+    /// This was made from the tensor that `tensor` finds in the owner, and nobody writes its storage while the owner
+    /// lives.
+    unsafe fn own<O: Send + 'static>(self, owner: O, tensor: fn(&O) -> &CandleTensor) -> Tensor {
         let memory = Memory { dtype: self.dtype, device: Device::CPU, flags: Flags::READ_ONLY, is_valid: true };
-        let ndim = owner.tensor.rank();
+        let ndim = tensor(&owner).rank();
         // SAFETY: `Source::new` has checked layout and bounds, and `owner` keeps the tensor and with it the storage;
         // candle's storage is initialised, and has no booleans.
         unsafe {
             Tensor::from_owner(owner, memory, ndim, |owner, shape, strides| {
-                let layout = owner.tensor.layout();
+                let layout = tensor(owner).layout();
                 shape.iter_mut().zip(layout.dims()).for_each(|(slot, length)| *slot = *length as i64);
                 strides.iter_mut().zip(layout.stride()).for_each(|(slot, stride)| *slot = *stride as i64);
                 self.data.cast_mut()
@@ -138,27 +164,4 @@ impl Source {
 fn dims(numbers: &[usize]) -> Result<Dims, Error> {
     let numbers: Option<Dims> = numbers.iter().map(|number| i64::try_from(*number).ok()).collect();
     numbers.ok_or(Error::Overflow { quantity: "strides" })
-}
-
-/// Where a storage begins, and its size in bytes.
-fn bytes(storage: &CpuStorage) -> (*const u8, usize) {
-    fn of<T>(elements: &[T]) -> (*const u8, usize) {
-        (elements.as_ptr().cast(), size_of_val(elements))
-    }
-    match storage {
-        CpuStorage::U8(elements) => of(elements),
-        CpuStorage::U32(elements) => of(elements),
-        CpuStorage::I16(elements) => of(elements),
-        CpuStorage::I32(elements) => of(elements),
-        CpuStorage::I64(elements) => of(elements),
-        CpuStorage::BF16(elements) => of(elements),
-        CpuStorage::F16(elements) => of(elements),
-        CpuStorage::F32(elements) => of(elements),
-        CpuStorage::F64(elements) => of(elements),
-        CpuStorage::F8E4M3(elements) => of(elements),
-        CpuStorage::F6E2M3(bytes) => of(bytes),
-        CpuStorage::F6E3M2(bytes) => of(bytes),
-        CpuStorage::F4(bytes) => of(bytes),
-        CpuStorage::F8E8M0(bytes) => of(bytes),
-    }
 }

@@ -2,56 +2,21 @@
 
 use candle_core::op::BackpropOp;
 use candle_core::{CpuStorage, DType, Device as CandleDevice, Storage, Tensor as CandleTensor, WithDType};
-use dlbridge_core::{Descriptor, Element, Error, Import, Interchange, Reason, Route, Tensor, TensorRef};
+use dlbridge_core::{Descriptor, Element, Error, Import, Interchange, ReadOnly, Reason, Route, Tensor, TensorRef};
 use float8::F8E4M3;
 
 use crate::dtype::by_dtype;
-use crate::export::Exported;
+use crate::export::{Exported, Sealed};
 use crate::{Candle, NAME, adopt, failed};
 
+/// A plain tensor may be written in place, so that it takes memory that is candle's own, or that may be written.
 impl Import<Candle> for CandleTensor {
     fn plan(tensor: &Descriptor<'_>) -> Route {
-        if let Err(error) = check(tensor) {
-            return Route::Impossible(error);
-        }
-        if tensor.is_owned_by::<Exported>() {
-            return Route::Shared;
-        }
-        let is_vec =
-            by_dtype!(tensor.dtype(), T => tensor.is_owned_by::<Vec<T>>(), _ => tensor.is_owned_by::<Vec<u8>>());
-        if is_vec && tensor.is_row_major() {
-            return Route::Shared;
-        }
-        match adopt::check(tensor) {
-            Ok(()) => Route::Shared,
-            Err(_) if is_vec => Route::Copied(Reason::Strided),
-            Err(reason) => Route::Copied(reason),
-        }
+        plan(tensor, false)
     }
 
     fn import(tensor: Tensor) -> Result<Self, Error> {
-        Self::plan(&tensor.descriptor()).require_shared(NAME)?;
-        let (dtype, shape) = (check(&tensor.descriptor())?, dims(&tensor.descriptor()));
-        let tensor = match tensor.downcast::<Exported>() {
-            Ok(exported) => return Ok(exported.tensor),
-            Err(tensor) => tensor,
-        };
-        let tensor = by_dtype!(
-            tensor.dtype(),
-            T => match tensor.into_vec::<T>() {
-                Ok(vec) => return from_vec(vec, shape),
-                Err(tensor) => tensor,
-            },
-            _ => match tensor.into_bytes() {
-                Ok(bytes) => return from_bytes(dtype, bytes, shape),
-                Err(tensor) => tensor,
-            }
-        );
-        match adopt::check(&tensor.descriptor()) {
-            Ok(()) => adopt::import(tensor),
-            // The tensor shows only a part of the vector that owns it.
-            Err(_) => Err(Error::CopyRequired { framework: NAME, reason: Reason::Strided }),
-        }
+        share(tensor, false)
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
@@ -61,6 +26,75 @@ impl Import<Candle> for CandleTensor {
             T => from_vec(copy::<T>(tensor)?, shape),
             _ => from_bytes(dtype, tensor.to_bytes()?, shape)
         )
+    }
+}
+
+/// Over memory of any kind. What candle must not write is sealed.
+impl Import<Candle> for ReadOnly<CandleTensor> {
+    fn plan(tensor: &Descriptor<'_>) -> Route {
+        plan(tensor, true)
+    }
+
+    fn import(tensor: Tensor) -> Result<Self, Error> {
+        let shared = share(tensor, true)?;
+        // SAFETY: the memory is candle's own, which nobody shares; or candle may write all of it; or it is sealed, so that
+        // whoever would write it waits for ever.
+        Ok(unsafe { Self::new(shared) })
+    }
+
+    fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
+        // SAFETY: nobody shares the copy.
+        CandleTensor::import_copy(tensor).map(|copy| unsafe { Self::new(copy) })
+    }
+}
+
+fn plan(tensor: &Descriptor<'_>, sealed: bool) -> Route {
+    if let Err(error) = check(tensor) {
+        return Route::Impossible(error);
+    }
+    if tensor.is_owned_by::<Exported>() {
+        return Route::Shared;
+    }
+    if tensor.is_owned_by::<Sealed>() {
+        return if sealed { Route::Shared } else { Route::Copied(Reason::ReadOnly) };
+    }
+    let is_vec = by_dtype!(tensor.dtype(), T => tensor.is_owned_by::<Vec<T>>(), _ => tensor.is_owned_by::<Vec<u8>>());
+    if is_vec && tensor.is_row_major() {
+        return Route::Shared;
+    }
+    match adopt::check(tensor, sealed) {
+        Ok(()) => Route::Shared,
+        Err(_) if is_vec => Route::Copied(Reason::Strided),
+        Err(reason) => Route::Copied(reason),
+    }
+}
+
+fn share(tensor: Tensor, sealed: bool) -> Result<CandleTensor, Error> {
+    plan(&tensor.descriptor(), sealed).require_shared(NAME)?;
+    let (dtype, shape) = (check(&tensor.descriptor())?, dims(&tensor.descriptor()));
+    let tensor = match tensor.downcast::<Exported>() {
+        Ok(exported) => return Ok(exported.tensor),
+        Err(tensor) => tensor,
+    };
+    let tensor = match tensor.downcast::<Sealed>() {
+        Ok(Sealed(tensor)) => return Ok(tensor),
+        Err(tensor) => tensor,
+    };
+    let tensor = by_dtype!(
+        tensor.dtype(),
+        T => match tensor.into_vec::<T>() {
+            Ok(vec) => return from_vec(vec, shape),
+            Err(tensor) => tensor,
+        },
+        _ => match tensor.into_bytes() {
+            Ok(bytes) => return from_bytes(dtype, bytes, shape),
+            Err(tensor) => tensor,
+        }
+    );
+    match adopt::check(&tensor.descriptor(), sealed) {
+        Ok(()) => adopt::import(tensor, sealed),
+        // A tensor that shows only a part of the vector that owns it.
+        Err(_) => Err(Error::CopyRequired { framework: NAME, reason: Reason::Strided }),
     }
 }
 

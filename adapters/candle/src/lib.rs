@@ -42,6 +42,7 @@ mod adopt;
 mod dtype;
 mod export;
 mod import;
+mod lock;
 mod scoped;
 
 pub use export::export_unguarded;

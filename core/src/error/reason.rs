@@ -14,6 +14,8 @@ pub enum Reason {
     ReadOnly,
     /// The target could write the memory between the elements, which may be somebody else's.
     Gaps,
+    /// The source is a variable, which an optimiser writes in place.
+    Variable,
     /// Other handles to the source could write the memory meanwhile.
     NotUnique,
     /// The target has no negative strides.
@@ -48,6 +50,7 @@ impl fmt::Display for Reason {
             Self::Gaps => {
                 "there is memory between its elements that may be somebody else's and that the target could write"
             }
+            Self::Variable => "the source is a variable, which an optimiser writes in place",
             Self::NotUnique => "other handles to the source could write the memory",
             Self::NegativeStrides => "the target has no negative strides",
             Self::Strided => "the target needs contiguous elements",
