@@ -39,7 +39,7 @@
 //!
 //! # burn-tch
 //! burn's libtorch backend has no feature here: it is deprecated, and would pin `tch` to an old version. Its tensors hold
-//! a public `tch::Tensor`, which `dlbridge-tch` takes at burn-tch's own version (`recipes/burn-tch` in the repository).
+//! a public `tch::Tensor`, which `dlbridge-tch` takes at burn-tch's own version (`examples/burn-tch` in the repository).
 //!
 //! ```
 //! use burn_tensor::{Device, Tensor};

@@ -3,7 +3,7 @@
 //! The backend's primitive holds a public `tch::Tensor`, and `dlbridge-tch` takes that one:
 //!
 //! ```text
-//! cd recipes/burn-tch && TORCH_VERSION=2.9.0 ../../adapters/tch/libtorch.sh cargo run
+//! cd examples/burn-tch && TORCH_VERSION=2.9.0 ../../adapters/tch/libtorch.sh cargo run
 //! ```
 
 #![expect(deprecated, reason = "burn has deprecated the backend; this is for those who still use it")]
