@@ -6,9 +6,9 @@ use core::ops::Deref;
 
 use dlbridge_core::layout::Dims;
 use dlbridge_core::{Descriptor, Element, Error, Export, Import, Lend, Reason, Route, Tensor, TensorRef, ViewMut};
-use ndarray::{ArcArray, Array, ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, Dimension, IxDyn, RawData};
+use ndarray::{ArcArray, Array, ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, Dimension, IxDyn};
 
-use crate::view::{check_ndim, dim};
+use crate::rank::{check_ndim, dim, with_rank};
 use crate::{NAME, NdArray};
 
 /// An array over the memory of another framework, kept alive as long as the array.
@@ -167,13 +167,4 @@ where
 fn from_vec<A, D: Dimension>(shape: D, vec: Vec<A>) -> Result<Array<A, D>, Error> {
     let (expected, found) = (shape.size(), vec.len());
     Array::from_shape_vec(shape, vec).map_err(|_| Error::LengthMismatch { expected, found })
-}
-
-/// The same array with its rank known in another way.
-#[inline(always)]
-pub(crate) fn with_rank<S: RawData, From: Dimension, To: Dimension>(
-    array: ArrayBase<S, From>,
-) -> Result<ArrayBase<S, To>, Error> {
-    let found = array.ndim();
-    array.into_dimensionality().map_err(|_| Error::NdimMismatch { expected: To::NDIM.unwrap_or(found), found })
 }

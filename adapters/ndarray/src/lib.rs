@@ -34,6 +34,7 @@ extern crate alloc;
 
 mod export;
 mod import;
+mod rank;
 mod view;
 
 pub use export::with_ref;

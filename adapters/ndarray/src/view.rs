@@ -4,7 +4,7 @@ use dlbridge_core::{Descriptor, Element, Error, TensorMut, TensorRef, View, View
 use ndarray::{ArrayView, ArrayViewMut, Axis, Dimension, Ix1, Ix2, Ix3, Ix4, ShapeBuilder, StrideShape};
 
 use crate::NdArray;
-use crate::import::with_rank;
+use crate::rank::{check_ndim, dim, with_rank};
 
 /// Calls `$view` with the rank of `$tensor` as a fixed one where `D` is dynamic. A view of a fixed rank stays in registers;
 /// its numbers are written when it becomes dynamic, and not copied several times on the way.
@@ -68,24 +68,6 @@ fn view_mut<A: Element, D: Dimension>(mut tensor: TensorMut<'_>) -> Result<Array
         return Ok(flipped);
     }
     Ok(view)
-}
-
-/// The rank is one that `D` can have.
-#[inline]
-pub(crate) fn check_ndim<D: Dimension>(tensor: &Descriptor<'_>) -> Result<(), Error> {
-    match D::NDIM {
-        Some(expected) if expected != tensor.ndim() => Err(Error::NdimMismatch { expected, found: tensor.ndim() }),
-        _ => Ok(()),
-    }
-}
-
-/// The shape of a tensor whose rank fits `D`. A fixed rank is known to the compiler, which then unrolls the loops.
-#[inline]
-pub(crate) fn dim<D: Dimension>(tensor: &Descriptor<'_>) -> D {
-    let ndim = D::NDIM.unwrap_or(tensor.ndim());
-    let mut dim = D::zeros(ndim);
-    dim.slice_mut().iter_mut().zip(&tensor.shape()[..ndim]).for_each(|(slot, length)| *slot = *length as usize);
-    dim
 }
 
 /// Shape and strides as ndarray takes them: without signs, from the lowest address.
