@@ -5,6 +5,7 @@
 //! `plots/*.svg` into `FOLDER`.
 
 mod markdown;
+mod names;
 mod page;
 mod plot;
 mod sections;

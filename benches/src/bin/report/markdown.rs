@@ -6,6 +6,7 @@ use std::path::Path;
 
 use dlbridge_benches::record::{Record, Row, Table};
 
+use crate::names::{cases, distinct};
 use crate::plot::{self, Plotted};
 use crate::sections::{SECTIONS, Section};
 use crate::{text, versions};
@@ -102,21 +103,6 @@ fn written(section: &Section, record: &Record, plots: &Path) -> io::Result<Strin
 fn upper_first(title: &str) -> String {
     let mut chars = title.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
-}
-
-/// The cases of a table, in order.
-pub(crate) fn cases(table: &Table) -> Vec<&str> {
-    distinct(table.rows.iter().map(|row| row.case.as_str()))
-}
-
-fn distinct<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut found = Vec::new();
-    for name in all {
-        if !found.contains(&name) {
-            found.push(name);
-        }
-    }
-    found
 }
 
 /// A line for each case, a column for each contender.

@@ -6,7 +6,7 @@ use plotters::style::text_anchor::HPos;
 
 use super::Plotted;
 use super::canvas::{Axis, BAND, GREY, INK, RULE, colour, draw};
-use crate::{markdown, text};
+use crate::{names, text};
 
 const WIDTH: i32 = 900;
 const LEFT: i32 = 250;
@@ -17,7 +17,7 @@ const LINE: i32 = 18;
 const GAP: i32 = 12;
 
 pub(super) fn plot(table: &Table) -> Plotted {
-    let cases = markdown::cases(table);
+    let cases = names::cases(table);
     let height = HEAD + cases.len() as i32 * GAP + table.rows.len() as i32 * LINE + 16;
     let is_relative = table.reference.as_deref().is_some_and(|reference| reference != "floor");
     let value = |row: &Row| if is_relative { row.ratio.unwrap_or(row.nanos) } else { row.nanos };
@@ -70,12 +70,8 @@ pub(super) fn plot(table: &Table) -> Plotted {
 
 /// The place of a contender among those that are not dlbridge's.
 fn contender_order(table: &Table, contender: &str) -> usize {
-    let mut others: Vec<&str> = Vec::new();
-    for row in &table.rows {
-        if !row.contender.starts_with("dlbridge") && !others.contains(&row.contender.as_str()) {
-            others.push(&row.contender);
-        }
-    }
+    let contenders = table.rows.iter().map(|row| row.contender.as_str());
+    let others = names::distinct(contenders.filter(|name| !name.starts_with("dlbridge")));
     others.iter().position(|name| *name == contender).unwrap_or(0)
 }
 

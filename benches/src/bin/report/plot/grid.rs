@@ -6,14 +6,14 @@ use plotters::style::text_anchor::HPos;
 
 use super::Plotted;
 use super::canvas::{GREEN, GREY, INK, ORANGE, RULE, draw};
-use crate::{markdown, text};
+use crate::{names, text};
 
 const LEFT: i32 = 130;
 const HEAD: i32 = 84;
 const CELL: (i32, i32) = (88, 44);
 
 pub(super) fn plot(table: &Table) -> Plotted {
-    let pairs: Vec<(&str, &str)> = markdown::cases(table).iter().filter_map(|case| case.split_once(" → ")).collect();
+    let pairs: Vec<(&str, &str)> = names::cases(table).iter().filter_map(|case| case.split_once(" → ")).collect();
     let (mut sources, mut targets): (Vec<&str>, Vec<&str>) = pairs.iter().copied().unzip();
     sources.dedup();
     targets.sort_by_key(|target| ORDER.iter().position(|name| name == target));
