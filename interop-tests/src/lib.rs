@@ -16,4 +16,5 @@ pub mod publish;
 pub mod raw;
 pub mod report;
 pub mod sample;
+mod square;
 pub mod trial;

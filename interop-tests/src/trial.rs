@@ -6,8 +6,8 @@ use dlbridge::{CopyPolicy, DataType, Error, Reason, Route};
 use libtest_mimic::{Completion, Failed, Trial};
 
 use crate::peer::{Arrived, Facts, Made, PEERS, Peer, Promise};
-use crate::report::{Outcome, Square};
 use crate::sample::{LAYOUTS, Sample};
+use crate::square::{Outcome, Square};
 
 /// A sample on its way from one framework type to another.
 #[derive(Clone, Copy)]

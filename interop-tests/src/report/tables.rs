@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use comfy_table::{Cell, CellAlignment, Row, Table, presets};
 
-use super::{Counts, Outcome, Report, Square, distinct};
+use super::{Counts, Outcome, Report, Square, distinct, markdown};
 
 impl Report {
     /// A table of pairs for the terminal.
@@ -84,12 +84,4 @@ fn brief(counts: Counts) -> String {
 
 fn percent(part: usize, counts: Counts) -> String {
     format!("{:.0} %", 100. * part as f64 / counts.total() as f64)
-}
-
-/// A table of Markdown.
-pub fn markdown<S: AsRef<str>>(header: &[S], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
-    let rule = format!("|{}\n", "---|".repeat(header.len()));
-    let rows = rows.into_iter().map(|row| line(row.iter().map(String::as_str).collect()));
-    [line(header.iter().map(S::as_ref).collect()), rule].into_iter().chain(rows).collect()
 }
