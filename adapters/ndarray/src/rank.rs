@@ -1,9 +1,9 @@
-//! Ranks: what the type `D` of an array says of its number of axes, against what a tensor or another array has.
+//! Conversions between the rank that a type `D` fixes at compile time and the rank of a tensor or an array.
 
 use dlbridge_core::{Descriptor, Error};
 use ndarray::{ArrayBase, Dimension, RawData};
 
-/// The rank is one that `D` can have.
+/// Checks that `D` can have the rank of the tensor.
 #[inline]
 pub(crate) fn check_ndim<D: Dimension>(tensor: &Descriptor<'_>) -> Result<(), Error> {
     match D::NDIM {
@@ -12,7 +12,7 @@ pub(crate) fn check_ndim<D: Dimension>(tensor: &Descriptor<'_>) -> Result<(), Er
     }
 }
 
-/// The shape of a tensor whose rank fits `D`. A fixed rank is known to the compiler, which then unrolls the loops.
+/// The shape of a tensor whose rank fits `D`. If `D` is a fixed rank, the compiler knows it and unrolls the loops.
 #[inline]
 pub(crate) fn dim<D: Dimension>(tensor: &Descriptor<'_>) -> D {
     let ndim = D::NDIM.unwrap_or(tensor.ndim());
@@ -21,7 +21,7 @@ pub(crate) fn dim<D: Dimension>(tensor: &Descriptor<'_>) -> D {
     dim
 }
 
-/// The same array with its rank known in another way.
+/// The same array with another rank type, from fixed to dynamic or the other way round.
 #[inline(always)]
 pub(crate) fn with_rank<S: RawData, From: Dimension, To: Dimension>(
     array: ArrayBase<S, From>,
