@@ -15,10 +15,11 @@ use crate::export::Exported;
 use crate::extension::{self, FixedShape};
 use crate::{Arrow, Column, NAME, failed};
 
-/// As deep as any array of other libraries.
+/// The deepest nesting of lists that an import makes: as many axes as the arrays of other libraries have at most.
 const DEEPEST: usize = 64;
 
-/// How memory arrives that Arrow has as a run of elements: shared if they are one and aligned.
+/// The route for elements that Arrow stores one after the other: shared if the tensor has them so (`is_run`) and
+/// aligned.
 pub(crate) fn plan_run(tensor: &Descriptor<'_>, is_run: bool) -> Route {
     if let Err(error) = tensor.check_host() {
         return Route::Impossible(error);
@@ -31,7 +32,7 @@ pub(crate) fn plan_run(tensor: &Descriptor<'_>, is_run: bool) -> Route {
     }
 }
 
-/// As [`plan_run`], for row-major elements of a type that Arrow has.
+/// As [`plan_run`], for elements in row-major order, whose type Arrow must have.
 fn plan(tensor: &Descriptor<'_>) -> Route {
     match ArrowType::from_dlpack(tensor.dtype()) {
         Ok(_) => plan_run(tensor, tensor.is_row_major()),
@@ -39,7 +40,8 @@ fn plan(tensor: &Descriptor<'_>) -> Route {
     }
 }
 
-/// The elements of a tensor whose memory they fill from its first element on.
+/// The elements as a buffer, without a copy. They must lie one after the other, beginning with the tensor's first
+/// element.
 pub(crate) fn buffer(tensor: Tensor) -> Buffer {
     let (data, nbytes) = (tensor.data(), tensor.descriptor().nbytes());
     let Some(data) = NonNull::new(data.cast_mut()).filter(|_| nbytes > 0) else {
@@ -64,7 +66,7 @@ pub(crate) fn buffer(tensor: Tensor) -> Buffer {
     }
 }
 
-/// `nbytes` bytes at `data` of the buffer that a tensor was made from.
+/// The part of a buffer that a tensor was made from: `nbytes` bytes at `data`.
 fn part_of(buffer: Buffer, data: NonNull<u8>, nbytes: usize) -> Buffer {
     let offset = (data.as_ptr() as usize).wrapping_sub(buffer.as_ptr() as usize);
     if offset.checked_add(nbytes).is_some_and(|end| end <= buffer.len()) {
@@ -74,7 +76,7 @@ fn part_of(buffer: Buffer, data: NonNull<u8>, nbytes: usize) -> Buffer {
     unsafe { Buffer::from_custom_allocation(data, nbytes, Arc::new(buffer)) }
 }
 
-/// Bytes: the one type that a buffer without a type is exchanged as.
+/// A `Buffer` has no element type, so it is exchanged as bytes.
 impl Import<Arrow> for Buffer {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         match tensor.check_dtype(DataType::UINT8).and_then(|()| check_ndim(tensor, 1)) {
@@ -93,7 +95,7 @@ impl Import<Arrow> for Buffer {
     }
 }
 
-/// The elements in row-major order.
+/// Takes a tensor of any rank, as its elements in row-major order.
 impl<T: ArrowNativeType + Element> Import<Arrow> for ScalarBuffer<T> {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         match tensor.check_dtype(T::DTYPE) {
@@ -131,7 +133,7 @@ impl<T: ArrowPrimitiveType> Import<Arrow> for PrimitiveArray<T> {
     }
 }
 
-/// Arrow packs booleans into bits.
+/// Always a copy, because Arrow packs booleans into bits.
 impl Import<Arrow> for BooleanArray {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         let check = tensor.check_dtype(DataType::BOOL).and_then(|()| check_ndim(tensor, 1));
@@ -152,7 +154,7 @@ impl Import<Arrow> for BooleanArray {
     }
 }
 
-/// Lists of lists, one level for each axis behind the first.
+/// Makes nested lists, one level for each axis behind the first.
 impl Import<Arrow> for FixedSizeListArray {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         match check_lists(tensor) {
@@ -180,7 +182,7 @@ impl Import<Arrow> for FixedSizeListArray {
     }
 }
 
-/// As the type of array that the tensor's type and rank ask for.
+/// Makes the type of array that fits the tensor's element type and rank.
 impl Import<Arrow> for ArrayRef {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         match (tensor.ndim(), tensor.dtype()) {
@@ -207,8 +209,9 @@ impl Import<Arrow> for ArrayRef {
     }
 }
 
-/// A plain array for one axis, `arrow.fixed_shape_tensor` for more, permuted if the tensor is; booleans as
-/// `arrow.bool8`. The name is empty; see [`Column::named`].
+/// A tensor of one axis becomes a plain array, and one of more axes an `arrow.fixed_shape_tensor`, with a permutation
+/// if its axes lie in memory in another order. Booleans become `arrow.bool8`. The column's name is empty; see
+/// [`Column::named`].
 impl Import<Arrow> for Column {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         match ArrowType::from_dlpack(tensor.dtype()).and_then(|_| check_rows(tensor)) {
@@ -233,7 +236,7 @@ impl Import<Arrow> for Column {
         }
         let size = list_size(axes.iter().product())?;
         let lists = list(Arc::new(field), size, values, rows)?;
-        // `order` says which axis each one in memory is; the permutation says the reverse.
+        // `order` maps an axis in memory to the tensor's axis; the permutation of the format maps the other way.
         let mut permutation = vec![0; order.len()];
         order.iter().enumerate().for_each(|(in_memory, axis)| permutation[*axis] = in_memory);
         let shape = FixedShape {
@@ -251,7 +254,7 @@ impl Import<Arrow> for Column {
     }
 }
 
-/// The axes behind the first in the order in which they lie in memory, without gaps; `None` if they do not.
+/// The axes behind the first, in the order in which they lie in memory. `None` if no order of them is without gaps.
 fn order(tensor: &Descriptor<'_>) -> Option<Vec<usize>> {
     let (shape, strides) = (tensor.shape(), tensor.strides().to_vec());
     let mut order: Vec<usize> = (1..shape.len()).collect();
@@ -259,7 +262,7 @@ fn order(tensor: &Descriptor<'_>) -> Option<Vec<usize>> {
         order.iter_mut().for_each(|axis| *axis -= 1);
         return Some(order);
     }
-    // Axes of length 1 can stand anywhere.
+    // Axes of length 1 fit in at any position.
     order.sort_by_key(|axis| std::cmp::Reverse(if shape[*axis] == 1 { 0 } else { strides[*axis] }));
     let permuted = |numbers: &[i64]| -> Vec<i64> {
         std::iter::once(numbers[0]).chain(order.iter().map(|axis| numbers[*axis])).collect()
@@ -275,7 +278,7 @@ fn check_ndim(tensor: &Descriptor<'_>, expected: usize) -> Result<(), Error> {
     }
 }
 
-/// There is a first axis, whose indices are rows, and the others are no longer than a list can be.
+/// Checks that there is a first axis, that of the rows, and that one row is no longer than a list of Arrow can be.
 fn check_rows(tensor: &Descriptor<'_>) -> Result<(), Error> {
     let Some((_, axes)) = tensor.shape().split_first() else {
         return Err(Error::NdimMismatch { expected: 1, found: 0 });
@@ -283,7 +286,8 @@ fn check_rows(tensor: &Descriptor<'_>) -> Result<(), Error> {
     list_size(axes.iter().map(|length| *length as usize).product()).map(|_| ())
 }
 
-/// There are lists, none longer than a list can be, and not so deep that walking them takes too much stack.
+/// Checks that the tensor can become nested lists: it has two axes or more, no axis is longer than a list of Arrow can
+/// be, and the lists are not nested so deep that walking them would need too much stack.
 fn check_lists(tensor: &Descriptor<'_>) -> Result<(), Error> {
     let found = tensor.ndim();
     if found < 2 {
@@ -313,7 +317,7 @@ pub(crate) fn bytes_or_numbers(dtype: DataType, buffer: Buffer) -> Result<ArrayR
     primitive(if dtype == DataType::BOOL { DataType::INT8 } else { dtype }, buffer)
 }
 
-/// `values` in lists, one level for each axis behind the first.
+/// `values` in nested lists, one level for each axis behind the first.
 fn nest(values: ArrayRef, shape: &[i64]) -> Result<FixedSizeListArray, Error> {
     let (mut values, mut lists) = (values, None);
     for axis in (1..shape.len()).rev() {
