@@ -1,4 +1,4 @@
-//! The matrix as something to look at: what became of every square, counted, as tables, as data and as a heat map.
+//! Reports of the matrix: the outcomes of all squares, counted, as tables, as JSON and as a heat map.
 
 mod heat_map;
 mod markdown;
@@ -20,7 +20,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Puts the squares into the order of `cells`, in which trials that run side by side do not end.
+    /// Puts the squares into the order of `cells`: trials that run at the same time end in any order.
     pub fn new(squares: impl IntoIterator<Item = (Cell, Outcome)>, cells: &[Cell]) -> Self {
         let mut found: BTreeMap<String, Outcome> =
             squares.into_iter().map(|(cell, outcome)| (cell.to_string(), outcome)).collect();
@@ -33,7 +33,7 @@ impl Report {
         Self { squares, sources, targets }
     }
 
-    /// What the library announces for every square of this build; the tests see that it holds.
+    /// What the library announces for every square of this build. The tests prove that it is true.
     pub fn announced(cells: &[Cell]) -> Self {
         Self::new(cells.iter().map(|cell| (*cell, cell.announced().into())), cells)
     }
@@ -53,7 +53,7 @@ impl Report {
     }
 }
 
-/// Each once, in the order in which they come first.
+/// The distinct items, in the order in which they first appear.
 fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     items.fold(Vec::new(), |mut found, item| {
         if !found.contains(&item) {

@@ -1,9 +1,10 @@
-//! One square of the matrix with its outcome, and the counts of many.
+//! The outcome of one square of the matrix, and counts of outcomes. A square is a sample, a source type and a target
+//! type.
 
 use dlbridge::Route;
 use serde::Serialize;
 
-/// One square, and what became of it.
+/// One square and its outcome.
 #[derive(Clone, Debug, Serialize)]
 pub struct Square {
     /// The element type, by its name.
@@ -19,7 +20,7 @@ pub struct Square {
     pub outcome: Outcome,
 }
 
-/// What becomes of a tensor on its way.
+/// What `convert` does with a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(tag = "outcome", content = "why", rename_all = "snake_case")]
 pub enum Outcome {

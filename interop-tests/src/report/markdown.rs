@@ -1,6 +1,6 @@
 //! Tables of Markdown.
 
-/// A table with these cells: a header, and a line for each row.
+/// A table of Markdown with this header and these rows.
 pub fn markdown<S: AsRef<str>>(header: &[S], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
     let rule = format!("|{}\n", "---|".repeat(header.len()));

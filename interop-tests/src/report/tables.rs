@@ -33,7 +33,7 @@ impl Report {
         format!("{total} squares: {shared} shared, {copied} one copy, {impossible} impossible as promised")
     }
 
-    /// What [`MATRIX.md`](https://github.com/dlbridge/dlbridge/blob/main/interop-tests/MATRIX.md) says of the squares.
+    /// The tables of [`MATRIX.md`](https://github.com/dlbridge/dlbridge/blob/main/interop-tests/MATRIX.md).
     pub fn markdown(&self) -> String {
         let by = |what: &str, key: fn(&Square) -> &str| {
             let rows = distinct(self.squares.iter().map(key)).into_iter().map(|name| {
@@ -73,7 +73,7 @@ impl Report {
     }
 }
 
-/// `"120 / 8 / –"`, or nothing if there is nothing.
+/// Counts in the form `"120 / 8 / –"`; an empty string if all are 0.
 fn brief(counts: Counts) -> String {
     if counts.total() == 0 {
         return String::new();
