@@ -1,4 +1,4 @@
-//! The names in a table: each once, in the order in which they come first.
+//! The names in a table, without repetition.
 
 use dlbridge_benches::record::Table;
 
@@ -7,7 +7,7 @@ pub(crate) fn cases(table: &Table) -> Vec<&str> {
     distinct(table.rows.iter().map(|row| row.case.as_str()))
 }
 
-/// Each name once, where it comes first.
+/// The distinct names, in the order in which they first appear.
 pub(crate) fn distinct<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut found = Vec::new();
     for name in all {

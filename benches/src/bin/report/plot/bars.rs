@@ -68,7 +68,7 @@ pub(super) fn plot(table: &Table) -> Plotted {
     Plotted { title: table.title.clone(), svg }
 }
 
-/// The place of a contender among those that are not dlbridge's.
+/// The position of a contender among those that are not dlbridge's.
 fn contender_order(table: &Table, contender: &str) -> usize {
     let contenders = table.rows.iter().map(|row| row.contender.as_str());
     let others = names::distinct(contenders.filter(|name| !name.starts_with("dlbridge")));

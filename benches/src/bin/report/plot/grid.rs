@@ -65,6 +65,6 @@ pub(super) fn plot(table: &Table) -> Plotted {
     Plotted { title: format!("{}, every pair", table.title), svg }
 }
 
-/// The columns, as the README has them.
+/// The order of the columns, which is that of the table in the README.
 const ORDER: &[&str] =
     &["Vec", "Array", "ArcArray", "Owned", "ArrayView", "candle", "tch", "ReadOnly<tch>", "burn", "arrow"];
