@@ -1,4 +1,4 @@
-//! What the adopting allocator costs ordinary blocks, and what it saves: 256 MiB into candle.
+//! What the adopting allocator costs for ordinary blocks of memory, and what it saves when candle imports 256 MiB.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
@@ -24,7 +24,7 @@ use tch::{Kind, Tensor as Torch};
 #[global_allocator]
 static ALLOCATOR: Adopting<System> = Adopting::new(System);
 
-/// Allocates and frees a block, not inlined, as Rust's own calls of the allocator are.
+/// Allocates and frees a block. It is not inlined, because Rust's own calls of the allocator are not either.
 #[inline(never)]
 fn pair<A: GlobalAlloc>(allocator: &A, layout: Layout) {
     // SAFETY: the size is not 0.
@@ -39,8 +39,8 @@ fn time<A: GlobalAlloc>(allocator: &A, layout: Layout, count: usize) -> f64 {
     start.elapsed().as_secs_f64() / count as f64
 }
 
-/// The times of an ordinary pair in nanoseconds, and their ratios to the system's, the two allocators in turns, on so
-/// many threads.
+/// The times to allocate and free a block on so many threads, in nanoseconds, and their ratios to the times of the
+/// system's allocator. The two allocators are measured in turns.
 fn overhead(size: usize, threads: usize) -> (Vec<f64>, Vec<f64>) {
     let layout = Layout::from_size_align(size, 8).expect("a small layout");
     let count = if size < 4096 { 100_000 } else { 20_000 };
@@ -63,7 +63,7 @@ fn overhead(size: usize, threads: usize) -> (Vec<f64>, Vec<f64>) {
     handles.into_iter().flat_map(|handle| handle.join().expect("no panic")).unzip()
 }
 
-/// Blocks that stay adopted while it lives.
+/// Adopts as many foreign blocks as vectors. They stay adopted while the result lives.
 fn keep_adopted(count: usize) -> Vec<Vec<f32>> {
     let block = || {
         let mut owner = vec![0f32; LEAST].into_boxed_slice();
@@ -73,7 +73,7 @@ fn keep_adopted(count: usize) -> Vec<Vec<f32>> {
     (0..count).map(|_| block()).collect()
 }
 
-/// Not criterion's: it has to be two allocators in turns.
+/// Measured without criterion, because the two allocators have to take turns.
 fn ordinary_blocks(session: &mut Session) {
     let title = "an ordinary block, allocated and freed by Adopting<System>";
     let mut group = Group::against(session, title, "the system's");

@@ -1,4 +1,4 @@
-//! What it costs to make tensors of Arrow columns: a mapped file against reading it, and columns made row-major.
+//! What it costs to make tensors of Arrow columns: to map a file, against reading it, and to make columns row-major.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -21,7 +21,7 @@ use dlbridge_benches::{Group, Session, is_measured, run};
 use dlbridge_pipelines::ipc::IpcFile;
 
 const WIDTH: i32 = 768;
-/// 256 MiB in eight record batches.
+/// The number of record batches in the file, of 256 MiB in all.
 const BATCHES: usize = 8;
 fn batch_rows() -> usize {
     let bytes = if is_measured() { 1 << 28 } else { 1 << 20 };
@@ -41,7 +41,7 @@ fn write(path: &Path) {
     writer.finish().expect("room on the disk");
 }
 
-/// The file from nothing to tensors, each time: opened, mapped, parsed, shared.
+/// Each call opens, maps and parses the file, and shares its columns as tensors.
 fn mapped_file(session: &mut Session) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("lists.arrow");
@@ -92,7 +92,7 @@ fn rows() -> usize {
     if is_measured() { 1 << 20 } else { 1 << 10 }
 }
 
-/// Columns made rows: one pass over memory, against the others on the same memory.
+/// Columns become a row-major matrix in one pass over memory, against the other libraries on the same memory.
 fn row_major(session: &mut Session) {
     let all = ScalarBuffer::from((0..rows() * COLUMNS).map(|n| n as f32).collect::<Vec<_>>());
     let one_buffer = batch(|i| all.slice(i * rows(), rows()));

@@ -1,4 +1,5 @@
-//! Compiles libtorch's own routes, which the bench `libtorch` measures against, and asks for the compiler's version.
+//! Compiles calls of libtorch's own exchange functions, which the bench `libtorch` measures against, and records the
+//! version of the Rust compiler.
 
 use std::env;
 use std::path::PathBuf;

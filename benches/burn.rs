@@ -1,4 +1,4 @@
-//! What it costs to share with burn, against burn's own copies: constant in size, and in proportion to it.
+//! What it costs to share with burn, which is the same for every size, against burn's own copies.
 
 use std::hint::black_box;
 use std::ptr::NonNull;

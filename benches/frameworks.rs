@@ -1,5 +1,5 @@
-//! The frameworks themselves, on the same memory: what each takes for the same operation on the same elements, which
-//! dlbridge shows to all of them without a copy. Results are compared before anything is timed.
+//! The time that each framework takes for the same operation on the same elements, which dlbridge shares with all of
+//! them without a copy. The results are compared before anything is timed.
 
 use candle_nn::ops::softmax_last_dim;
 #[expect(deprecated, reason = "burn has deprecated the backend; it is still used")]
@@ -13,7 +13,7 @@ use dlbridge::{Bridge, DataType, Element, Lend, ReadOnly, Tensor};
 use dlbridge_benches::{Group, Session, is_measured, run};
 use half::bf16;
 
-/// What every framework computes with.
+/// The element types with which every framework computes.
 trait Number: Element + WithDType + NdFloat {}
 
 impl Number for f32 {}
@@ -41,7 +41,7 @@ impl Shared {
         self.tensor.lend().expect("a matrix")
     }
 
-    /// On burn's own CPU backend.
+    /// The same elements on flex, burn's current CPU backend.
     fn flex<const D: usize>(&self) -> Burn<D> {
         let burn: Burn<D> = (&self.candle).share().expect("dense");
         let back: Tensor = (&burn).share().expect("dense");
@@ -49,7 +49,7 @@ impl Shared {
         burn
     }
 
-    /// On burn's former CPU backend.
+    /// The same elements on ndarray, burn's former CPU backend.
     #[expect(deprecated, reason = "as above")]
     fn burn_ndarray<const D: usize>(&self) -> Burn<D> {
         let primitive: NdArrayTensor = (&self.candle).share().expect("dense");
@@ -58,7 +58,7 @@ impl Shared {
     }
 }
 
-/// One case: the first result is what the others have to come to.
+/// One case. All results must be like the first one.
 struct Case<'c, 's> {
     group: &'c mut Group<'s>,
     name: String,
@@ -81,7 +81,7 @@ impl<'c, 's> Case<'c, 's> {
     }
 }
 
-/// Results to compare.
+/// A result that can be compared in host memory.
 trait Host {
     fn host(self) -> Tensor;
 }
@@ -125,7 +125,7 @@ fn assert_close(found: &[f64], expected: &[f64], tolerance: f64, what: &str) {
     assert!(worst <= tolerance * scale, "{what}: off by {worst}, of {scale}");
 }
 
-/// Lengths, smaller where nothing is measured.
+/// A length, made smaller if nothing is measured.
 fn sized(length: usize) -> usize {
     if is_measured() { length } else { length.min(16) }
 }
@@ -156,7 +156,7 @@ fn matmul_of<T: Number>(group: &mut Group<'_>, dtype: &str, side: usize, toleran
     }
 }
 
-/// `exp(-x²) + x`: four operations, or one pass where a framework can be told so.
+/// `exp(-x²) + x`: four operations, or a single pass if the framework has an interface for that.
 fn elementwise(session: &mut Session) {
     let mut group = Group::among_themselves(session, "elementwise: exp(-x²) + x");
     elementwise_of::<f32>(&mut group, "16K, f32", 128, 1e-5);
@@ -214,7 +214,7 @@ fn softmax_of<T: Number>(group: &mut Group<'_>, name: &str, side: usize, toleran
     }
 }
 
-/// ndarray has none: what its users write.
+/// ndarray has no softmax, so this is what its users write.
 fn softmax_in_place<T: Number>(mut array: Array2<T>) -> Array2<T> {
     for mut row in array.rows_mut() {
         let most = row.fold(T::neg_infinity(), |most, x| if *x > most { *x } else { most });
@@ -225,7 +225,7 @@ fn softmax_in_place<T: Number>(mut array: Array2<T>) -> Array2<T> {
     array
 }
 
-/// ndarray has none.
+/// ndarray has no convolution.
 fn convolution(session: &mut Session) {
     let mut group = Group::among_themselves(session, "convolution, 3 × 3, padded");
     for (name, side, channels) in

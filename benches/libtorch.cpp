@@ -1,4 +1,5 @@
-// libtorch's own routes, to be measured against. Tensors go to Rust and are dropped there, as tch does it.
+// Calls of libtorch's own exchange functions, to compare with. Tensors are returned to Rust and dropped there, as tch
+// does it.
 #include <ATen/DLConvertor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>

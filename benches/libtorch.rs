@@ -1,4 +1,4 @@
-//! What it costs to share with libtorch, against libtorch's own routes.
+//! What it costs to share with libtorch, against libtorch's own exchange functions.
 
 use std::ffi::c_void;
 use std::hint::black_box;
@@ -39,7 +39,7 @@ fn export(session: &mut Session) {
     }
 }
 
-/// libtorch's export, let go of at once.
+/// libtorch's own export, released at once.
 fn libtorchs_own(torch: &Torch) {
     // SAFETY: a live tensor.
     let managed = black_box(unsafe { bench_export(black_box(torch).as_ptr()) });

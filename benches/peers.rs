@@ -20,7 +20,7 @@ use dlpk::DLPackTensor;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Enough for a second-level cache.
+/// The number of inputs that are made at once: their memory fits into a second-level cache.
 const BATCH: u64 = 256;
 
 fn vec() -> Vec<f32> {
@@ -31,7 +31,7 @@ fn array() -> Array2<f32> {
     Array2::zeros((4, 4))
 }
 
-/// dlpark's way for an array, and for a candle tensor.
+/// dlpark's export of an array or a candle tensor.
 fn park<T>(value: T) -> Dlpack
 where
     Box<T>: TryInto<Initialized<ParkTensor>, Error: std::fmt::Debug>,
@@ -41,7 +41,7 @@ where
     unsafe { parts.finish() }
 }
 
-/// dlpark's way for memory that it has no conversion of.
+/// dlpark's export of memory for which it has no conversion.
 fn park_memory<O: dlpark::OpaqueContext, const N: usize>(
     owner: O,
     data: *const f32,
@@ -54,7 +54,7 @@ fn park_memory<O: dlpark::OpaqueContext, const N: usize>(
     unsafe { parts.finish() }
 }
 
-/// What dlpack-rs has packed, which it leaves to its caller to delete.
+/// A tensor that dlpack-rs has exported. It leaves the deletion to its caller.
 struct Packed(*mut DLManagedTensorVersioned);
 
 impl Packed {
@@ -75,7 +75,8 @@ impl Drop for Packed {
 
 fn export(session: &mut Session) {
     let mut group = Group::against_floor(session, "export and drop");
-    // Batches, so that making the vectors does not count; what they are exported as is dropped within the time.
+    // Measured in batches, so that the time does not include the making of the vectors. It includes dropping the
+    // exports.
     let case = "Vec of 16, by value";
     group.bench_batched(case, "dlbridge", BATCH, vec, |vec| drop(black_box(Tensor::new(vec, &[16]))));
     group.bench_batched(case, "dlpark", BATCH, vec, |vec| {

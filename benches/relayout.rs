@@ -20,11 +20,11 @@ const fn layout(name: &'static str, shape: &'static [usize], strides: &'static [
     Layout { name, shape, strides }
 }
 
-/// The elements that a buffer needs to hold any of the layouts.
+/// The number of elements in a buffer that can hold every layout.
 const BUFFER: usize = 1 << 22;
 
-/// Of about 2M elements: more than the caches hold, and little enough that the memory allocator keeps the copies' memory
-/// for the next ones, so that the copies are measured and not the system's handing out of pages.
+/// Each layout has about 2M elements: more than the caches hold, but few enough that the allocator keeps the memory of
+/// a copy for the next one. The time is then that of the copies, without that of getting new pages from the system.
 const LAYOUTS: &[Layout] = &[
     layout("contiguous", &[2048, 1024], &[1024, 1]),
     layout("transposed", &[2100, 1000], &[1, 2100]),
@@ -42,14 +42,14 @@ const LAYOUTS: &[Layout] = &[
 ];
 
 impl Layout {
-    /// Smaller where nothing is measured; the strides stay.
+    /// The shape, made smaller if nothing is measured. The strides stay the same.
     fn shape(&self) -> Vec<usize> {
         self.shape.iter().map(|length| if is_measured() { *length } else { length.div_ceil(8) }).collect()
     }
 
     fn tensor<T: Element + Sync + Send>(&self, buffer: &Arc<Vec<T>>) -> Tensor {
         let shape = self.shape();
-        // From the lowest element to the highest: the first one is where the negative strides begin.
+        // How far the layout reaches from its first element towards higher (`sign` is 1) or lower addresses.
         let reach = |sign: i64| -> i64 {
             let reaches =
                 self.strides.iter().zip(&shape).map(|(stride, length)| (sign * stride).max(0) * (*length as i64 - 1));
@@ -77,7 +77,7 @@ fn relayout<T: Element + Sync + Send + Debug + PartialEq>(session: &mut Session,
         group.bench(case, "dlbridge", || tensor.to_vec::<T>());
         let array: ArrayViewD<'_, T> = tensor.lend().expect("any layout");
         group.bench(case, "ndarray", || array.as_standard_layout().into_owned());
-        // libtorch has no negative strides; `flip` does the same.
+        // libtorch has no negative strides, so it reverses the axis with `flip`, which copies.
         let flipped = layout.strides.iter().position(|stride| *stride < 0);
         let strides: Vec<i64> = layout.strides.iter().map(|stride| stride.abs()).collect();
         let torch: ReadOnly<Torch> = match flipped {
@@ -104,7 +104,7 @@ trait CopyContiguous {
 }
 
 impl CopyContiguous for Torch {
-    /// As `contiguous`, but always a copy.
+    /// As `contiguous`, but copies even if the tensor is contiguous already.
     fn copy_contiguous(&self) -> Torch {
         let mut copy = Torch::empty(self.size(), (self.kind(), self.device()));
         copy.copy_(self);

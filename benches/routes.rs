@@ -23,7 +23,7 @@ static ALLOCATOR: Counting = Counting;
 #[derive(Clone, Copy)]
 struct Matrix {
     rows: usize,
-    /// Whether its columns are what lies next to each other.
+    /// Whether the elements of a column are next to each other in memory, and not those of a row.
     is_transposed: bool,
 }
 
@@ -44,7 +44,7 @@ impl Matrix {
         if self.is_transposed { [columns, rows] } else { [rows, columns] }
     }
 
-    /// Zeros that the system has yet to provide are enough for what is only shared.
+    /// The elements. If they will not be read, they are zeros whose pages the system has not even provided yet.
     fn elements(self, are_read: bool) -> Vec<f32> {
         vec![if are_read { 1. } else { 0. }; self.len()]
     }
@@ -75,23 +75,23 @@ impl Matrix {
     }
 }
 
-/// The rows of one matrix.
+/// The measurements of one matrix.
 struct Routes<'s> {
     group: Group<'s>,
     matrix: Matrix,
-    /// Sources that are there at once: of those that are shared, and of those that are copied.
+    /// How many sources exist at once, when sharing is measured and when copies are.
     batches: [u64; 2],
-    /// Whether copies and the ways of today are measured, too.
+    /// Whether copies are measured, too, with dlbridge and without it.
     copies: bool,
 }
 
 impl Routes<'_> {
-    /// The rows of one source. `make` gets whether the elements will be read.
+    /// Measures one source. `make` is told whether the elements will be read.
     fn source<Src: Export<Out> + HandOut, Out>(&mut self, name: &str, make: impl FnMut(bool) -> Src) {
         self.source_with(name, make, |source| source);
     }
 
-    /// The same, for a source that becomes a tensor first.
+    /// As `source`, for a source that is first made into a `T`.
     fn source_with<Src: HandOut, T: Export<Out>, Out>(
         &mut self,
         name: &str,
@@ -138,7 +138,7 @@ impl Routes<'_> {
         }
     }
 
-    /// A view borrows from the tensor, which is therefore what comes out.
+    /// Measures a view. It borrows from the tensor, so the routine returns the tensor.
     fn view<Src, T: Export<Out>, Out>(
         &mut self,
         from: &str,
@@ -161,7 +161,7 @@ fn pairs(session: &mut Session, name: &str, matrix: Matrix) {
     let bytes = 4 * matrix.len();
     let layout = if matrix.is_transposed { "transposed" } else { "contiguous" };
     let is_large = bytes > 1 << 27;
-    // As many as fit into the second-level cache at the small size, and few at the large one, but enough to be timed.
+    // At the small size, as many as fit into the second-level cache; at the large one few, but enough to be timed.
     let batch = ((1 << 26) / bytes).clamp(16, 256) as u64;
     let batches = [batch, if is_large { 1 } else { batch }];
     let group = Group::against_floor(session, format!("{name} f32, {layout}")).briefly();
@@ -179,7 +179,7 @@ fn pairs(session: &mut Session, name: &str, matrix: Matrix) {
     drop(kept);
     routes.source("Owned", |read| matrix.torch(read).share::<Owned<f32, Ix2>>().expect("the only handle"));
     let kept = matrix.candle(true);
-    // At the large size, one source stands for all: what a copy costs depends on the target alone.
+    // At the large size, only one source is measured: the cost of a copy depends on the target alone.
     routes.copies = true;
     routes.source("candle", |_| kept.clone());
     routes.copies = !is_large;

@@ -1,5 +1,5 @@
-//! How it is done without dlbridge: a framework hands out its elements as a slice or a vector, and the next one takes
-//! them in, each in the cheapest way that its own interface has.
+//! How elements get from one framework to another without dlbridge: the first hands them out as a slice or a vector,
+//! and the next one takes them in, each in the cheapest way that its own interface has.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use dlbridge::ndarray::Owned;
 use dlbridge::ndarray::ndarray::{ArcArray2, Array2, ArrayView2, Ix2};
 use dlbridge::tch::tch::Tensor as Torch;
 
-/// The way out.
+/// A type that hands out its elements.
 pub(crate) trait HandOut {
     /// Calls `take` with the elements in row-major order, borrowed where the framework lends them.
     fn hand_out<R>(self, take: impl FnOnce(Cow<'_, [f32]>) -> R) -> R;
 }
 
-/// The way in.
+/// A type that takes elements in.
 pub(crate) trait TakeIn {
-    /// The type itself, or what comes next to it without dlbridge.
+    /// The type itself, or the most similar type that can be made without dlbridge.
     type Taken;
 
     /// A matrix of the elements.
@@ -74,7 +74,7 @@ hand_out! {
     Owned<f32, Ix2>: |array, take| view_out(array.view(), take);
     Candle: |candle, take| take(Cow::Owned(candle.flatten_all().and_then(|flat| flat.to_vec1()).expect("f32")));
     Torch: |torch, take| take(Cow::Owned(torch_out(&torch)));
-    // libtorch gives no pointer to sealed memory.
+    // tch gets no pointer to sealed memory, so the elements have to be copied first.
     ReadOnly<Torch>: |torch, take| take(Cow::Owned(torch_out(&torch.copy())));
     Burn<2>: |burn, take| take(Cow::Owned(burn.into_data().try_into_vec().expect("f32")));
     FixedSizeListArray: |lists, take| take(Cow::Borrowed(lists.values().as_primitive::<Float32Type>().values()));

@@ -1,7 +1,7 @@
 //! One model, two frameworks, the same memory: `cargo run --example burn_and_candle --features burn,candle`.
 //!
-//! A batch of inputs and the weights of a small classifier are candle tensors. burn shares them, both frameworks run the
-//! classifier, and the outputs are compared. The table gives where every tensor is in either framework.
+//! A batch of inputs and the weights of a small classifier are candle tensors. burn shares them, both frameworks run
+//! the classifier, and the outputs are compared. The table gives the address of every tensor in either framework.
 
 use comfy_table::{Table, presets};
 use dlbridge::burn::burn_flex::Flex;
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let there = run_burn(burn_inputs, burn_hidden, burn_output);
     let here = run_candle(&inputs, &hidden, &output)?;
-    // The result is burn's own memory and has no other handle: candle takes over its vector.
+    // The result is in burn's own memory, and there is no other handle to it, so candle takes over its vector.
     let there = there.convert_with::<Candle>(CopyPolicy::IfNeeded)?;
     println!(
         "burn's output as a candle tensor: {}",
@@ -62,7 +62,7 @@ fn run_burn(inputs: Burn<2>, hidden: Layer<Burn<2>>, output: Layer<Burn<2>>) -> 
     activation::softmax(hidden.matmul(output.weights) + output.bias, 1)
 }
 
-/// Where burn has the first element: through its own primitive.
+/// The address of the first element in burn's own primitive.
 fn address(tensor: &Burn<2>) -> *const u8 {
     let primitive = tensor.clone().try_into_primitive::<Flex>().expect("an import is on flex");
     primitive.bytes()[primitive.layout().start_offset() * primitive.dtype().size()..].as_ptr()

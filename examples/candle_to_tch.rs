@@ -1,11 +1,12 @@
-//! The main job: tensors that candle loaded, used by libtorch without a copy, and the result back.
+//! Tensors that candle has loaded are used by libtorch without a copy, and libtorch's result is taken back.
 //!
 //! ```text
 //! adapters/tch/libtorch.sh cargo run --example candle_to_tch --features ndarray,candle,tch [FILE]
 //! ```
 //!
-//! `FILE` is a safetensors file; every tensor in it is shared with libtorch, if libtorch has its dtype. Without one, the example writes a small
-//! file first (a batch of inputs and the weights of a linear layer) and also runs that layer in both frameworks.
+//! `FILE` is a safetensors file. Every tensor in it is shared with libtorch, if libtorch has its dtype. Without a file,
+//! the example first writes a small one (a batch of inputs and the weights of a linear layer), and also runs that layer
+//! in both frameworks.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -39,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 steps.row(name, &out, "candle → tch", [out.data(), data], &Route::Shared);
                 shared.insert(name.as_str(), torch);
             }
-            // Some of candle's small floats are unknown to libtorch.
+            // libtorch does not know some of candle's small floats.
             Err(error) => steps.row(name, &out, "candle → tch", [out.data(), null()], &Route::Impossible(error)),
         }
     }
@@ -57,16 +58,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Takes libtorch's result back, into ndarray and into candle, and compares it with candle's own.
+/// Imports libtorch's result into ndarray and into candle, and compares it with candle's own result.
 fn compare(probabilities: tch::Tensor, product: &Candle, steps: &mut Steps) -> Result<f32, Box<dyn std::error::Error>> {
-    // The only handle to a fresh result: it is shared for writing, to whoever wants it.
+    // There is no other handle to this new result, so it is shared as writable memory.
     let result: Tensor = probabilities.share()?;
     let data = result.data();
     let array: Owned<f32, Ix2> = result.share()?;
     let result: Tensor = array.share()?;
     steps.row("result", &result, "tch → ndarray", [data, result.data()], &Route::Shared);
 
-    // candle holds memory of its own allocator only; the route says so beforehand.
+    // candle can hold only memory that Rust allocated; the route says so in advance.
     let route = result.route::<Candle>();
     let torch = result.convert_with::<Candle>(CopyPolicy::IfNeeded)?.value;
     let out: Tensor = (&torch).share()?;

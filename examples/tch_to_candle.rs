@@ -4,8 +4,8 @@
 //! adapters/tch/libtorch.sh cargo run --example tch_to_candle --features candle,tch
 //! ```
 //!
-//! candle's storage is a `Vec`, which libtorch's memory is not. The allocator that this program installs lets a `Vec` own
-//! it all the same, and gives it back to libtorch when candle frees the last tensor.
+//! candle's storage is a `Vec`, and libtorch's memory is not. The allocator that this program installs lets a `Vec` own
+//! that memory all the same, and gives it back to libtorch when candle frees the last tensor.
 
 use std::alloc::System;
 use std::time::Instant;
@@ -24,7 +24,7 @@ const CPU: (Kind, tch::Device) = (Kind::Float, tch::Device::Cpu);
 
 type Compute = fn() -> Torch;
 
-/// What libtorch computes: each result is the only handle to its memory, so that candle may write it.
+/// What libtorch computes. Each result is the only handle to its memory, so that candle may write it.
 const RESULTS: [(&str, Compute); 5] = [
     ("matrix product", || Torch::randn([512, 256], CPU).matmul(&Torch::randn([256, 512], CPU))),
     ("transposed", || Torch::randn([512, 1024], CPU).tr()),

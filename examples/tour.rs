@@ -12,7 +12,7 @@ use dlbridge::{Bridge, CopyPolicy, DataType, Exchange, Lend, LendMut, Tensor};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut steps = Steps::new();
 
-    // An array of our own becomes a candle tensor: candle takes over its vector.
+    // An ndarray array becomes a candle tensor: candle takes over its vector.
     let array = array![[1f32, 2., 3.], [4., 5., 6.]];
     steps.row("ndarray Array", array.as_ptr(), "made here");
     let candle = array.convert_with::<Candle>(CopyPolicy::IfNeeded)?;
@@ -20,23 +20,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     steps.row("→ candle", exported.data(), &how(candle.copied));
     drop(exported);
 
-    // candle computes; the result goes out as a DLPack tensor, strides and all.
+    // candle computes, and the result becomes a DLPack tensor with the same strides.
     let doubled = (candle.value.t()? * 2.)?;
     let transposed: Tensor = doubled.t()?.share()?;
     steps.row("candle 2x, transposed", transposed.data(), "shared");
 
-    // ndarray looks at candle's memory, borrowed or owned.
+    // ndarray reads candle's memory, as a borrowed view or as an owned array.
     let view: ArrayView2<f32> = transposed.lend()?;
     assert_eq!(view, array![[2., 4., 6.], [8., 10., 12.]]);
     steps.row("→ ndarray ArrayView2", view.as_ptr(), "lent");
     let owned: Owned<f32, Ix2> = transposed.share()?;
     steps.row("→ ndarray Owned", owned.as_ptr(), "shared");
 
-    // An `Array` holds memory of its own allocator, so this is a copy, and says why.
+    // An `Array` can hold only memory that Rust allocated for it, so this is a copy, and the result says why.
     let copied = owned.convert_with::<Array2<f32>>(CopyPolicy::IfNeeded)?;
     steps.row("→ ndarray Array", copied.value.as_ptr(), &how(copied.copied));
 
-    // A tensor that nobody else uses can be written in place, and the vector comes back.
+    // A tensor that nobody else uses can be written in place. At the end it becomes a vector again.
     let mut tensor: Tensor = copied.value.share()?;
     tensor.lend_mut::<ArrayViewMut2<f32>>()?.mapv_inplace(f32::sqrt);
     steps.row("→ written in place", tensor.data(), "shared");

@@ -11,8 +11,8 @@ fn main() {
     if env::var_os("DOCS_RS").is_some() {
         return; // Documentation needs no shim, and there is no libtorch.
     }
-    // torch-sys hands over the folder that it links from; the headers are beside it, in a libtorch folder, in a
-    // Python package and in a system-wide installation alike.
+    // torch-sys tells the folder that it links from. The headers are in a folder beside that one, whether libtorch was
+    // unpacked from an archive or installed as a Python package or system-wide.
     let lib = env::var_os("DEP_TCH_LIBTORCH_LIB").map(PathBuf::from).expect("torch-sys says where libtorch is");
     let root = env::var_os("LIBTORCH_INCLUDE").map(PathBuf::from);
     let root = root.unwrap_or_else(|| lib.parent().unwrap_or(Path::new("/")).to_path_buf());
@@ -30,7 +30,7 @@ fn main() {
         .std("c++17")
         .include(include)
         .define("_GLIBCXX_USE_CXX11_ABI", cxx11_abi.as_str())
-        // As libtorch itself is built: its headers assert much otherwise, and are no longer inlined.
+        // libtorch itself is built with this. Without it, its headers check so much that they are no longer inlined.
         .define("NDEBUG", None)
         .warnings(false)
         .opt_level(2)

@@ -7,8 +7,8 @@
 #
 # An existing LIBTORCH, or LIBTORCH_USE_PYTORCH=1, is respected. Otherwise the CPU half of the `torch` wheel goes from
 # the Python package index into the user's cache, once: about 530 MB to download and 490 MB on disk for torch 2.13.
-# TORCH_VERSION=2.9.0 brings the oldest one that the adapter supports (for tch 0.22). What Python needs of torch 2.13 comes
-# along (90 MB on disk): its CPU half, for tests (see `stubs.py`).
+# TORCH_VERSION=2.9.0 brings the oldest one that the adapter supports (for tch 0.22). What Python needs of torch 2.13
+# comes along (90 MB on disk): its CPU half, for tests (see `stubs.py`).
 set -euo pipefail
 
 die() { printf 'libtorch.sh: %s\n' "$*" >&2; exit 1; }

@@ -2,9 +2,9 @@
 
     python3 adapters/tch/stubs.py FOLDER
 
-FOLDER has `libtorch_python.so` and the libraries of the CPU half. Every symbol that nothing in there defines becomes one
-of an own `libtorch_cuda.so`: a function that does nothing, a type description, or zeros. For tests: nothing on a GPU
-works with it, and nothing says so kindly.
+FOLDER has `libtorch_python.so` and the libraries of the CPU half. A new library, `libtorch_cuda.so`, defines every
+symbol that nothing in the folder defines, as a function that does nothing, a type description, or zeros. This is for
+tests only: nothing on a GPU works with it, and it fails without a helpful message.
 """
 
 import os

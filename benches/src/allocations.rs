@@ -1,5 +1,5 @@
-//! A global allocator that counts when it is asked to, and else costs one comparison. Memory of zeros stays untouched,
-//! and vectors grow in place, as with the system's own.
+//! A global allocator that counts allocations when it is asked to, and otherwise costs one comparison. As with the
+//! system's allocator, memory of zeros is not written, and vectors grow in place.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -46,16 +46,17 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What was allocated through Rust's allocator. What C++ allocates does not count.
+/// What was allocated through Rust's allocator. Allocations of C++ are not counted.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Allocated {
-    /// Blocks.
+    /// The number of blocks.
     pub count: u64,
-    /// Their bytes, whether freed meanwhile or not.
+    /// The sum of their sizes in bytes, whether they have been freed since or not.
     pub bytes: u64,
 }
 
-/// What `body` allocates, or nothing if another allocator is installed. Nothing else may run meanwhile.
+/// Runs `body` and counts what it allocates; `None` if another allocator is installed. No other thread may run
+/// meanwhile.
 pub fn count<T>(body: impl FnOnce() -> T) -> (T, Option<Allocated>) {
     COUNT.store(0, Relaxed);
     IS_COUNTING.store(true, Relaxed);

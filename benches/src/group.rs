@@ -11,11 +11,11 @@ use crate::{Session, time};
 
 /// What the rows of a group are measured against.
 enum Reference {
-    /// Each other.
+    /// No reference: the rows are compared with each other.
     Nothing,
     /// [`time::floor`].
     Floor,
-    /// As many bytes copied into a new vector.
+    /// A copy of as many bytes into a new vector.
     Memcpy(Vec<u8>),
 }
 
@@ -36,9 +36,9 @@ impl Reference {
     }
 }
 
-/// What is known of a routine after one call.
+/// What one call of a routine has shown.
 struct First {
-    /// With the making of the input and the dropping of the output.
+    /// The time of the call, which includes making the input and dropping the output.
     time: Duration,
     allocated: Option<Allocated>,
 }
@@ -56,7 +56,7 @@ impl<'a> Group<'a> {
     /// A group whose rows are compared with each other.
     pub fn among_themselves(session: &'a mut Session, title: impl Into<String>) -> Self {
         let table = Table { title: title.into(), ..Table::default() };
-        // Samples as short as a few milliseconds: most of them fit between two interruptions.
+        // Samples take only a few milliseconds each, so that most of them are not interrupted by other processes.
         let (samples, time) = (50, Duration::from_millis(200));
         Self { session, reference: Reference::Nothing, table, samples, time }
     }
@@ -69,14 +69,14 @@ impl<'a> Group<'a> {
         group
     }
 
-    /// A group against a copy of so many bytes into a new vector, as [`Group::bytes`] says.
+    /// A group against a copy into a new vector. [`Group::bytes`] sets its size.
     pub fn against_memcpy(session: &'a mut Session, title: impl Into<String>) -> Self {
         let mut group = Self::among_themselves(session, title);
         group.table.reference = Some("memcpy".to_owned());
         group
     }
 
-    /// A group against a reference that its rows bring along, as [`Group::row`] takes them.
+    /// A group against another reference. The ratios to it are given to [`Group::row`].
     pub fn against(session: &'a mut Session, title: impl Into<String>, reference: &str) -> Self {
         let mut group = Self::among_themselves(session, title);
         group.table.reference = Some(reference.to_owned());
@@ -88,16 +88,16 @@ impl<'a> Group<'a> {
         self.reference = Reference::Memcpy(vec![1; bytes]);
     }
 
-    /// Takes few samples of each row, which has many others beside it or takes long.
+    /// Takes few samples of each row, for groups with many rows or with slow ones.
     #[must_use]
     pub fn briefly(mut self) -> Self {
         (self.samples, self.time) = (12, Duration::from_millis(60));
         self
     }
 
-    /// Measures `routine`, what it returns dropped within the time.
+    /// Measures `routine`, including the time to drop what it returns.
     pub fn bench<T>(&mut self, case: &str, contender: &str, mut routine: impl FnMut() -> T) -> &mut Self {
-        drop(routine()); // Whoever finds something out once does it here.
+        drop(routine()); // Work that is done only once, as the detection of devices, happens in this call.
         let start = Instant::now();
         let (output, allocated) = allocations::count(&mut routine);
         drop(output);
@@ -105,8 +105,8 @@ impl<'a> Group<'a> {
         self.measure(case, contender, 1, first, |iterations| time::each(iterations, &mut routine))
     }
 
-    /// Measures `routine` alone: neither the making of its inputs nor the dropping of its outputs, of which at most
-    /// `batch` are there at once.
+    /// Measures `routine` alone, without the time to make its inputs and to drop its outputs. At most `batch` of them
+    /// exist at once.
     pub fn bench_batched<I, O>(
         &mut self,
         case: &str,
@@ -134,7 +134,7 @@ impl<'a> Group<'a> {
         first: First,
         mut run: impl FnMut(u64) -> Duration,
     ) -> &mut Self {
-        // criterion takes ten at least.
+        // criterion demands at least ten samples.
         let count = if first.time > Duration::from_millis(20) { 10 } else { self.samples };
         let samples = RefCell::new(Vec::new());
         let mut group = self.session.criterion.benchmark_group(&self.table.title);
@@ -150,7 +150,7 @@ impl<'a> Group<'a> {
             });
         });
         group.finish();
-        // The first calls warm up: their numbers of iterations are powers of two.
+        // The first calls were criterion's warm-up. Only the last `count` are samples.
         let mut samples = samples.into_inner();
         let warm = samples.len().saturating_sub(count);
         let (nanos, ratios): (Vec<_>, Vec<_>) = samples.split_off(warm).into_iter().unzip();
@@ -158,7 +158,7 @@ impl<'a> Group<'a> {
         self.row(case, contender, nanos, ratios, first.allocated)
     }
 
-    /// A row of samples taken elsewhere: nanoseconds, and ratios to the reference.
+    /// Adds a row of samples that were taken elsewhere: nanoseconds, and ratios to the reference.
     pub fn row(
         &mut self,
         case: &str,
@@ -180,7 +180,7 @@ impl<'a> Group<'a> {
         self
     }
 
-    /// Says something about the last row.
+    /// Adds a note to the last row.
     pub fn note(&mut self, note: impl Into<String>) {
         if let Some(row) = self.table.rows.last_mut() {
             row.note = note.into();

@@ -1,14 +1,15 @@
-//! What the benches have in common: times as ratios to a reference that is measured between the samples, so that a noisy
-//! machine slows both; and the record of a run, which `report` makes tables and plots of.
+//! What the benches have in common. Times are also given as ratios to a reference, which is measured between the
+//! samples, so that other load on the machine slows both. A run leaves a record, of which `report` makes tables and
+//! plots.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`session`] | one bench program: its settings, its groups, its record |
 //! | [`group`] | a group of rows measured against one reference |
-//! | [`time`] | the timing of a routine, and of one that uses up its input |
+//! | [`time`] | the timing of routines, also of those that consume their input |
 //! | [`allocations`] | a global allocator that counts |
 //! | [`producer`] | a DLPack producer that costs nothing |
-//! | [`record`] | what is written down |
+//! | [`record`] | the record of a run |
 
 pub mod allocations;
 pub mod group;

@@ -1,4 +1,4 @@
-//! What a bench program writes down, and the report reads.
+//! The record of a run, which a bench program writes and the report reads.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::allocations::Allocated;
 /// One run of one bench program.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Record {
-    /// The program.
+    /// The name of the program.
     pub name: String,
     /// The day, in UTC.
     pub date: String,
@@ -21,7 +21,7 @@ pub struct Record {
     pub tables: Vec<Table>,
 }
 
-/// The kind of a machine; nothing that names one.
+/// The kind of machine, without anything that identifies a single one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// The processor's model.
@@ -37,9 +37,9 @@ pub struct Machine {
 /// What was measured against one reference.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Table {
-    /// What it is about.
+    /// The subject.
     pub title: String,
-    /// What ratios are to, if to anything.
+    /// The name of the reference, if the rows have ratios to one.
     pub reference: Option<String>,
     /// The rows, in the order of measuring.
     pub rows: Vec<Row>,
@@ -48,19 +48,19 @@ pub struct Table {
 /// One thing that was measured.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Row {
-    /// What was done.
+    /// What is measured.
     pub case: String,
-    /// Who did it.
+    /// The library or the function that does it.
     pub contender: String,
-    /// Nanoseconds of one call.
+    /// The time of one call in nanoseconds.
     pub nanos: Quartiles,
-    /// How many times the reference's time that is.
+    /// The ratio of that time to the time of the reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Quartiles>,
     /// What one call allocated, if it was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocated: Option<Allocated>,
-    /// What there is to say.
+    /// A remark; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
@@ -77,14 +77,14 @@ pub struct Quartiles {
 }
 
 impl Quartiles {
-    /// Of samples in any order.
+    /// The quartiles of samples in any order.
     ///
     /// # Panics
-    /// Without a sample.
+    /// If there is no sample.
     pub fn of(samples: impl IntoIterator<Item = f64>) -> Self {
         let mut samples: Vec<f64> = samples.into_iter().collect();
         samples.sort_by(f64::total_cmp);
-        // Four digits are more than any machine repeats, and keep the record short.
+        // No machine repeats a time to more than four digits, and fewer digits keep the record short.
         let at = |part: f64| round(samples[((samples.len() - 1) as f64 * part).round() as usize]);
         Self { lower: at(0.25), median: at(0.5), upper: at(0.75) }
     }

@@ -15,17 +15,17 @@ use crate::record::{Machine, Record, Table};
 /// The environment variable with the folder to write records to. Without it, tables are only printed.
 pub const FOLDER: &str = "DLBRIDGE_BENCHES_RECORD";
 
-/// Whether this run measures, or only sees that everything runs, as `cargo test --benches` does.
+/// Whether this run measures. `cargo test --benches` only checks that everything runs.
 pub fn is_measured() -> bool {
     env::args().any(|argument| argument == "--bench")
 }
 
-/// Numbers of elements, the large ones where they are measured.
+/// The sizes of tensors, in elements. The large ones are left out if nothing is measured.
 pub fn sizes() -> impl Iterator<Item = (&'static str, usize)> {
     [("1K", 1 << 10), ("1M", 1 << 20), ("64M", 64 << 20)].into_iter().take(if is_measured() { 3 } else { 1 })
 }
 
-/// What the groups of a program share.
+/// What the groups of a bench program have in common.
 pub struct Session {
     pub(crate) criterion: Criterion,
     tables: Vec<Table>,
@@ -43,7 +43,8 @@ impl Session {
     }
 }
 
-/// Runs the groups of the program `name`, every framework on one thread unless `RAYON_NUM_THREADS` gives another number.
+/// Runs the groups of the program `name`. Every framework uses one thread, unless `RAYON_NUM_THREADS` gives another
+/// number.
 pub fn run(name: &str, groups: &[fn(&mut Session)]) {
     let threads = fix_threads();
     let criterion = Criterion::default().without_plots().nresamples(1001).configure_from_args();
@@ -61,14 +62,14 @@ pub fn run(name: &str, groups: &[fn(&mut Session)]) {
         };
         let path = PathBuf::from(folder).join(name).with_extension("json");
         let text = serde_json::to_string(&record).expect("numbers and text");
-        // One row a line, so that a new run shows what changed.
+        // Each row gets a line, so that the difference between two runs is easy to read.
         let text = text.replace("{\"case\"", "\n{\"case\"") + "\n";
         fs::write(path, text).expect("the folder of the records is there");
     }
 }
 
-/// Gives every framework the same number of threads: rayon's pool has ndarray, candle, candle's and burn's matrix
-/// products, and libtorch has its own.
+/// Gives every framework the same number of threads. rayon's threads serve ndarray, candle, and the matrix products of
+/// candle and burn; libtorch has threads of its own.
 fn fix_threads() -> usize {
     const VARIABLE: &str = "RAYON_NUM_THREADS";
     let threads = env::var(VARIABLE).ok().and_then(|number| number.parse().ok()).unwrap_or(1);

@@ -1,10 +1,10 @@
-//! The timing of routines: in a loop, and in batches where each call uses up an input.
+//! The timing of routines: in a loop, or in batches if each call consumes an input.
 
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The time of so many calls, what they return dropped within it.
+/// The time of so many calls, including the time to drop what they return.
 pub fn each<T>(iterations: u64, mut routine: impl FnMut() -> T) -> Duration {
     let start = Instant::now();
     for _ in 0..iterations {
@@ -13,8 +13,8 @@ pub fn each<T>(iterations: u64, mut routine: impl FnMut() -> T) -> Duration {
     start.elapsed()
 }
 
-/// The time of so many calls, without the making of their inputs and without the dropping of their outputs. At most
-/// `batch` of these are there at once.
+/// The time of so many calls, without the time to make their inputs and to drop their outputs. At most `batch` of them
+/// exist at once.
 pub fn batched<I, O>(
     iterations: u64,
     batch: u64,
@@ -36,7 +36,7 @@ pub fn batched<I, O>(
     total
 }
 
-/// What any export has to do at least: allocate and free a block of 128 bytes, and count a reference up and down.
+/// The least that an export has to do: allocate and free a block of 128 bytes, and count a reference up and down.
 pub fn floor() -> impl FnMut() {
     let shared = Arc::new([0u8; 16]);
     move || {

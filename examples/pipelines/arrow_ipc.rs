@@ -4,9 +4,9 @@
 //! adapters/tch/libtorch.sh cargo run -p dlbridge-pipelines --example arrow_ipc [FILE [COLUMN]]
 //! ```
 //!
-//! The elements stay in the file: the table gives the place of every tensor as an offset into it. Without `FILE`, the
-//! example writes one first, of 768 floats a row. A column that is not aligned in the file, has nulls or holds no
-//! numbers is an error that says so.
+//! The elements stay in the file: the table gives the position of every tensor as an offset into the file. Without
+//! `FILE`, the example first writes a file of 768 floats a row. A column that is not aligned in the file, has nulls or
+//! holds no numbers is an error that says so.
 
 use std::time::Instant;
 
@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let view: ArrayViewD<'_, f32> = tensor.lend()?;
             row("ndarray view", view.as_ptr().cast(), &Route::Shared);
         }
-        // candle holds memory of Rust's allocator only.
+        // candle can hold only memory that Rust allocated.
         let how = column.route::<Candle>();
         match column.convert_with::<Candle>(CopyPolicy::IfNeeded) {
             Ok(candle) => row("candle", candle.value.share::<Tensor>()?.data(), &how),

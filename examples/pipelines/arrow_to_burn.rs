@@ -73,7 +73,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Where burn has the first element: through its own primitive.
+/// The address of the first element in burn's own primitive.
 fn address<const D: usize>(tensor: &Burn<D>) -> Result<*const u8, Box<dyn std::error::Error>> {
     let primitive = tensor.clone().try_into_primitive::<Flex>().map_err(|error| format!("{error:?}"))?;
     let shared: Tensor = (&primitive).share()?;
@@ -84,7 +84,7 @@ fn address<const D: usize>(tensor: &Burn<D>) -> Result<*const u8, Box<dyn std::e
     Ok(shared.data())
 }
 
-/// Features, and a target that is a linear function of them with some noise.
+/// Writes features, and a target that is a linear function of them with some noise.
 fn write_samples(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let mut random = StdRng::seed_from_u64(7);
     let truth: Vec<f32> = (0..FEATURES).map(|_| random.random_range(-1f32..1.)).collect();

@@ -1,4 +1,4 @@
-//! A column of an Arrow file that the command line names, or embeddings that are made up.
+//! The Arrow file and the column that the command line names, or a new file of made-up embeddings.
 
 use std::error::Error;
 use std::fs::File;
@@ -16,10 +16,10 @@ const BATCHES: usize = 8;
 const ROWS: usize = 2_500;
 const WIDTH: i32 = 768;
 
-/// The arguments `[FILE [COLUMN]]` of this program. Without `FILE`, one is written into `folder`.
+/// The arguments `[FILE [COLUMN]]` of this program. Without `FILE`, a file of embeddings is written into `folder`.
 ///
 /// # Errors
-/// A column whose name is no UTF-8, and what writing comes to.
+/// The column's name is not UTF-8, or the file cannot be written.
 pub fn file_and_column(folder: &Path) -> Result<(PathBuf, Option<String>), Box<dyn Error>> {
     let mut arguments = std::env::args_os().skip(1);
     let path = match arguments.next() {
@@ -30,10 +30,10 @@ pub fn file_and_column(folder: &Path) -> Result<(PathBuf, Option<String>), Box<d
     Ok((path, column.transpose()?))
 }
 
-/// The name of the first column, unless one is given.
+/// The given column, or the name of the file's first column.
 ///
 /// # Errors
-/// A file without columns.
+/// The file has no columns.
 pub fn or_first(column: Option<String>, file: &IpcFile) -> Result<String, Box<dyn Error>> {
     match column {
         Some(name) => Ok(name),
@@ -41,7 +41,7 @@ pub fn or_first(column: Option<String>, file: &IpcFile) -> Result<String, Box<dy
     }
 }
 
-/// Some embeddings, as a vector database would export them.
+/// Writes some embeddings as a vector database would export them.
 fn write(path: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let item = Arc::new(Field::new_list_field(DataType::Float32, false));
     let list = DataType::FixedSizeList(item.clone(), WIDTH);

@@ -1,7 +1,7 @@
-//! Arrow IPC files in memory that is mapped or otherwise there: record batches whose columns are parts of the file.
+//! Arrow IPC files in memory, mapped or not, as record batches whose columns are parts of the file.
 //!
 //! Nothing is copied: a column that is not aligned in the file is an error. arrow-ipc trusts the numbers in a file's
-//! metadata and panics where they lead outside of it, so they are checked here first.
+//! metadata and panics if they point outside of the file, so they are checked here first.
 
 use std::any::Any;
 use std::fs::File;
@@ -30,13 +30,13 @@ pub struct IpcFile {
 }
 
 impl IpcFile {
-    /// Maps a file into memory, for reading. Pages are loaded when they are used.
+    /// Maps a file into memory for reading. The system loads a page of the file when it is used.
     ///
     /// # Safety
     /// While the file, or anything that was made from it, lives, nobody writes or truncates it.
     ///
     /// # Errors
-    /// What the operating system says, and as [`IpcFile::new`].
+    /// Errors of the operating system, and those of [`IpcFile::new`].
     pub unsafe fn map(path: &Path) -> Result<Self, ArrowError> {
         let in_file = |error: io::Error| ArrowError::IoError(format!("{}: {error}", path.display()), error);
         let file = File::open(path).map_err(in_file)?;
@@ -50,7 +50,7 @@ impl IpcFile {
     /// The file in `bytes`.
     ///
     /// # Errors
-    /// A file that is no IPC file, is cut off, or contradicts itself.
+    /// The bytes are no IPC file, are cut off, or contradict themselves.
     pub fn new(bytes: Buffer) -> Result<Self, ArrowError> {
         let len = bytes.len();
         if !bytes.starts_with(MAGIC) {
@@ -99,7 +99,7 @@ impl IpcFile {
     /// A record batch, whose columns are parts of the file.
     ///
     /// # Errors
-    /// A batch that is not there, is not aligned, or contradicts itself or the schema.
+    /// The batch does not exist, is not aligned, or contradicts itself or the schema.
     pub fn batch(&self, index: usize) -> Result<RecordBatch, ArrowError> {
         let block = self.blocks.get(index).ok_or(corrupt("it has no such record batch"))?;
         let message = checked(&self.bytes, block)?;
@@ -112,7 +112,7 @@ impl IpcFile {
     }
 }
 
-/// The message of a block, if all that it says of its place lies within.
+/// The message of a block, if the block lies within the file and its parts lie within the block.
 fn checked(bytes: &Buffer, block: &Block) -> Result<Buffer, ArrowError> {
     let outside = || corrupt("a record batch lies outside of it");
     let number = |number: i64| usize::try_from(number).map_err(|_| outside());
@@ -145,9 +145,9 @@ fn checked(bytes: &Buffer, block: &Block) -> Result<Buffer, ArrowError> {
     Ok(message)
 }
 
-/// What arrow-ipc still panics on becomes an error as well.
+/// Turns a panic of arrow-ipc, which these checks may not prevent in all cases, into an error.
 fn guarded<T>(decode: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, ArrowError> {
-    // What `decode` borrows is either only read or, after a panic, dropped.
+    // Everything that `decode` borrows is only read, or is dropped after a panic.
     catch_unwind(AssertUnwindSafe(decode)).unwrap_or_else(|panic| Err(corrupt(reason(&*panic))))
 }
 

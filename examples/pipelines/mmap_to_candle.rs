@@ -4,9 +4,9 @@
 //! cargo run -p dlbridge-pipelines --example mmap_to_candle [FILE [COLUMN]]
 //! ```
 //!
-//! candle's storage is a `Vec`. The allocator that this program installs lets a `Vec` own the pages of the file; they are
-//! let go of when candle frees the last tensor. The tensors are sealed: candle reads them, and writes in place to none.
-//! Without `FILE`, the example writes one first, of 768 floats a row.
+//! candle's storage is a `Vec`. The allocator that this program installs lets a `Vec` own the pages of the file, which
+//! are released when candle frees the last tensor. The tensors are sealed: candle reads them, and never writes them in
+//! place. Without `FILE`, the example first writes a file of 768 floats a row.
 
 use std::alloc::System;
 use std::time::Instant;

@@ -4,8 +4,8 @@
 //! adapters/tch/libtorch.sh cargo run -p dlbridge-pipelines --example parquet [FILE COLUMN]
 //! ```
 //!
-//! The reader decodes each batch into vectors, and candle takes these over: the pages are decoded once, and copied
-//! never. Without `FILE`, the example writes one first, of 64 floats a row and four plain columns.
+//! The reader decodes each batch into vectors, and candle takes these over: after decoding, nothing is copied. Without
+//! `FILE`, the example first writes a file of 64 floats a row and four plain columns.
 
 use std::cell::OnceCell;
 use std::fs::File;
@@ -48,7 +48,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (None, None) => {
             let path = folder.path().join("features.parquet");
             write_features(&path)?;
-            // One column of lists, and four plain columns side by side, which have to be interleaved: one copy.
+            // A column of lists, and four plain columns side by side. The latter have to be interleaved, which is a
+            // copy.
             read(&path, Select::column("features"), &["features"], &mut report)?;
             let columns = ["x", "y", "z", "t"];
             read(&path, Select::columns(columns), &columns, &mut report)?;
@@ -68,7 +69,7 @@ fn read(path: &Path, select: Select, names: &[&str], report: &mut Report) -> Res
     let rows = reader.metadata().file_metadata().num_rows();
     let reader = reader.with_batch_size(BATCH).build()?;
 
-    // Where the reader has put the first column of the first batch.
+    // The address to which the reader has decoded the first column of the first batch.
     let decoded = OnceCell::new();
     let reader = reader.inspect(|batch| {
         let tensor = batch.as_ref().ok().and_then(|batch| Column::of(batch, names[0]).ok()?.share::<Tensor>().ok());
@@ -100,7 +101,7 @@ fn read(path: &Path, select: Select, names: &[&str], report: &mut Report) -> Res
     Ok(())
 }
 
-/// Features of one list column and four plain ones.
+/// Writes features in one column of lists and in four plain columns.
 fn write_features(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let item = Arc::new(Field::new_list_field(arrow_schema::DataType::Float32, false));
     let batch = |start: usize, rows: usize| -> Result<RecordBatch, arrow_schema::ArrowError> {

@@ -1,11 +1,11 @@
-//! Tables of what went where, and progress.
+//! Output on the terminal: tables, a progress bar, and the use of memory.
 
 use std::fmt::Display;
 
 use comfy_table::{Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A table that grows by steps.
+/// A table to which rows are added one by one.
 pub struct Report(Table);
 
 impl Report {
@@ -16,7 +16,7 @@ impl Report {
         Self(table)
     }
 
-    /// One more row.
+    /// Adds a row.
     pub fn row(&mut self, cells: &[&dyn Display]) {
         self.0.add_row(cells.iter().map(|cell| cell.to_string()));
     }
@@ -28,15 +28,15 @@ impl Display for Report {
     }
 }
 
-/// A progress bar for work that is counted; nothing where the output is no terminal.
+/// A progress bar, which is hidden if the output is not a terminal.
 pub fn progress(total: u64, what: &'static str) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg} [{bar:40}] {human_pos}/{human_len} ({per_sec}, {eta} left)");
     let style = style.map(|style| style.progress_chars("=> ")).unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(total).with_style(style).with_message(what)
 }
 
-/// Memory of this process in MiB, where the system tells (Linux): `"RssAnon"` is what it has allocated and not merely
-/// mapped, `"VmHWM"` the most that it has had.
+/// The memory of this process in MiB, if the system (Linux) tells it: `"RssAnon"` is the allocated memory without
+/// mapped files, and `"VmHWM"` the peak of all memory.
 pub fn memory(kind: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(kind)?.strip_prefix(':'))?;

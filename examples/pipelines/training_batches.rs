@@ -4,9 +4,9 @@
 //! adapters/tch/libtorch.sh cargo run -p dlbridge-pipelines --example training_batches
 //! ```
 //!
-//! The file is mapped, and ndarray looks at its columns where they are. Shuffling gathers the rows of a mini-batch into
-//! a fresh array: the one copy that there is. candle takes that array over, libtorch shares candle's memory, and both
-//! train the same classifier on it.
+//! The file is mapped, and ndarray reads its columns in place. Shuffling gathers the rows of a mini-batch into a new
+//! array, which is the only copy. candle takes that array over, libtorch shares candle's memory, and both train the
+//! same classifier on it.
 
 use std::fs::File;
 use std::path::Path;
@@ -35,7 +35,7 @@ const MINI_BATCH: usize = 128;
 const EPOCHS: usize = 3;
 const RATE: f64 = 0.5;
 
-/// A part of the dataset: a record batch whose columns ndarray reads in the mapped file.
+/// A part of the dataset: the columns of a record batch, which ndarray reads in the mapped file.
 struct Part {
     embeddings: Owned<f32, Ix2>,
     labels: Owned<i64, Ix1>,
@@ -128,7 +128,7 @@ impl CandleModel {
     }
 }
 
-/// The same in libtorch.
+/// The same classifier in libtorch.
 struct TorchModel {
     weights: tch::Tensor,
 }
@@ -152,7 +152,7 @@ impl TorchModel {
     }
 }
 
-/// Embeddings in four clouds, and which cloud each is in.
+/// Writes embeddings in four clusters, and the number of the cluster as the label of each.
 fn write_dataset(path: &Path, random: &mut StdRng) -> Result<(), Box<dyn std::error::Error>> {
     let item = Arc::new(Field::new_list_field(arrow_schema::DataType::Float32, false));
     let list = arrow_schema::DataType::FixedSizeList(item.clone(), WIDTH);

@@ -7,7 +7,7 @@ use std::alloc::System;
 
 use dlbridge::adopting::Adopting;
 
-/// Lets candle's vectors own numpy's memory; without it, candle would copy each input once.
+/// Lets candle's vectors own numpy's memory. Without this allocator, candle would copy each input once.
 #[global_allocator]
 static ALLOCATOR: Adopting<System> = Adopting::new(System);
 

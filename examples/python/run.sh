@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the example's module and runs `demo.py` with it. Arguments go to cargo, to build it along with other packages.
+# Builds the example's module and runs `demo.py` with it. Arguments are passed to cargo, to build more packages.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 [ -n "${DLBRIDGE_PYTHON:-}" ] ||

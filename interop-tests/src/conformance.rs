@@ -1,9 +1,10 @@
 //! The conformance kit: managed tensors of every kind, well-formed and hostile, for any consumer of DLPack to face.
 //!
-//! A consumer implements [`Consumer`], in a few lines and without a type of this project's, and runs [`trials`] with
-//! `libtest_mimic`: every [`Case`] in both ABIs. What a well-formed tensor holds must arrive, or be refused by a limit
-//! that the consumer [declares](Consumer::limit); what is malformed must be refused; and the deleter runs exactly once,
-//! whatever happens. A crash, a leak or a read outside the memory is for the sanitizers to find.
+//! A library implements [`Consumer`], which takes a few lines, and runs [`trials`] with `libtest_mimic`: these are all
+//! [cases](Case) in both ABIs. The elements of a well-formed tensor must arrive, unless the consumer
+//! [declares](Consumer::limit) that it refuses such tensors. A malformed tensor must be refused. In every case, the
+//! deleter must run exactly once. Crashes, leaks and reads outside the memory are found if the trials run under
+//! sanitizers.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -20,19 +21,19 @@ use crate::sample::{LAYOUTS, Sample};
 
 /// A library that takes tensors over DLPack.
 pub trait Consumer: Send + Sync {
-    /// For the trials' names.
+    /// The name of the library, for the names of the trials.
     fn name(&self) -> &str;
 
     /// Takes ownership of the managed tensor, and reads it or refuses it, with a message.
     ///
-    /// Every claim of an acceptable tensor is true, and its memory is its own; those of others are there to be refused.
+    /// What a well-formed tensor claims is true, and nobody else uses its memory. Malformed tensors may claim anything.
     ///
     /// # Errors
-    /// That the tensor is refused. It is let go of nonetheless.
+    /// The tensor is refused. The consumer must release it nonetheless.
     fn consume(&self, managed: Managed) -> Result<Read, String>;
 
-    /// Why this consumer refuses a case that the standard allows, if it does: it has no such type, or no such layout.
-    /// It is a failure not to refuse it then.
+    /// If this consumer refuses a case that the standard allows, the reason: it has no such type, or no such layout. A
+    /// consumer that then accepts the case fails the trial.
     fn limit(&self, case: &Case) -> Option<Cow<'static, str>>;
 }
 
@@ -42,47 +43,47 @@ pub struct Read {
     pub shape: Vec<i64>,
     /// The elements in row-major order, without gaps.
     pub bytes: Vec<u8>,
-    /// What keeps the tensor alive, to be dropped by the kit; `()` if the consumer has let go of it.
+    /// What keeps the tensor alive, for the kit to drop; `()` if the consumer has already released the tensor.
     pub keep: Box<dyn Any>,
 }
 
-/// What has to become of a case.
+/// The outcome that a case must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is well-formed: these lengths and elements arrive.
+    /// The tensor is well-formed: these lengths and elements must arrive.
     Accept(Vec<i64>, Vec<u8>),
-    /// It is malformed, or of no use to a consumer on the CPU.
+    /// The tensor is malformed, or in memory that a consumer on the CPU cannot read.
     Refuse,
 }
 
-/// A managed tensor to be made, and what has to become of it.
+/// A managed tensor to be made, and the outcome that handing it over must have.
 pub struct Case {
     name: String,
     sample: Sample,
     verdict: Verdict,
-    /// Whether the legacy ABI can say it.
+    /// Whether the legacy ABI can express it.
     is_legacy: bool,
     make: Box<dyn Fn() -> Producer + Send + Sync>,
 }
 
 impl Case {
-    /// For the trial's name, and for [limits](Consumer::limit): `"dtype/float32"`, `"strides/null"`.
+    /// A name as `"dtype/float32"` or `"strides/null"`, for the trial's name and for [`Consumer::limit`].
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The well-formed tensor that the case began as.
+    /// The well-formed tensor from which the case was made.
     pub fn sample(&self) -> Sample {
         self.sample
     }
 
-    /// What has to become of it.
+    /// The outcome that it must have.
     pub fn verdict(&self) -> &Verdict {
         &self.verdict
     }
 }
 
-/// The float32 tensor of shape (2, 3, 4) that most cases are a change of.
+/// The float32 tensor of shape (2, 3, 4) from which most cases are made.
 fn plain() -> Sample {
     Sample { dtype: DataType::FLOAT32, layout: &LAYOUTS[0] }
 }
@@ -104,7 +105,7 @@ impl Cases {
         self.0.last_mut().expect("just pushed")
     }
 
-    /// A well-formed tensor whose elements are those of the sample.
+    /// Adds a well-formed tensor whose elements are those of the sample.
     fn accept(
         &mut self,
         name: impl Into<String>,
@@ -115,7 +116,7 @@ impl Cases {
         self.push(name, (sample, verdict), move || change(producer(&sample)))
     }
 
-    /// A well-formed tensor of floats that no sample has.
+    /// Adds a well-formed tensor of floats that is not one of the samples.
     fn accept_floats(
         &mut self,
         name: impl Into<String>,
@@ -155,16 +156,16 @@ fn well_formed(cases: &mut Cases) {
     for layout in LAYOUTS {
         cases.accept(format!("layout/{}", layout.name), Sample { layout, ..plain() }, |it| it);
     }
-    // An element type that nobody has: to be read as bytes at most, never as another one.
+    // Element types that no library has. They may be read as bytes, but never as another type.
     for (name, dtype) in [("unknown_code", (200, 32, 1)), ("no_lanes", (2, 32, 0)), ("odd_width", (2, 48, 1))] {
         let dtype = DataType::new(DataTypeCode(dtype.0), dtype.1, dtype.2);
         cases.accept(format!("strange/{name}"), Sample { dtype, ..plain() }, |it| it);
     }
     let layout = |name| Sample { layout: LAYOUTS.iter().find(|it| it.name == name).expect("its name"), ..plain() };
 
-    // DLPack 1.x: strides may be NULL, for row-major, in every version (since 1.2 discouraged).
+    // In every version of DLPack 1.x, strides may be NULL for a row-major tensor (discouraged since 1.2).
     cases.accept("strides/null", plain(), |it| it.strides(&[]));
-    // A stride says nothing on an axis of length 1, nor where there are no elements.
+    // The stride of an axis of length 1 is never used, and neither are the strides of a tensor without elements.
     let counted: Vec<f32> = (0..24u8).map(f32::from).collect();
     for (name, strides) in [("huge", [i64::MAX, 1, i64::MIN]), ("zero", [0, 1, 0]), ("negative", [-200, 1, -1])] {
         let elements = counted.clone();
@@ -194,7 +195,7 @@ fn well_formed(cases: &mut Cases) {
     });
 
     cases.accept("deleter/null", plain(), |it| it.with(|it| it.has_deleter = false));
-    // Pinned and managed memory is memory of the host's.
+    // The CPU can read pinned and managed memory.
     for kind in DeviceType::ALL.iter().filter(|kind| Device::new(**kind, 0).is_host_accessible()) {
         let device = Device::new(*kind, 0);
         let name = device.to_string();
@@ -213,7 +214,7 @@ fn well_formed(cases: &mut Cases) {
 fn malformed(cases: &mut Cases) {
     for major in [0, 2, u32::MAX] {
         let other = move |it: Producer| {
-            // Nothing behind the flags may be read.
+            // With another major version, the fields behind the flags must not be read.
             it.with(|it| (it.version.major, it.tensor.shape) = (major, ptr::without_provenance_mut(8)))
         };
         cases.refuse(format!("major/{major}"), other).is_legacy = false;
@@ -273,10 +274,10 @@ pub fn trials(consumer: impl Consumer + 'static) -> Vec<Trial> {
     ABIS.into_iter().flat_map(|abi| sayable(abi).map(move |case| trial(abi, case))).collect()
 }
 
-/// Hands one case over, and sees what becomes of it.
+/// Hands one case to a consumer, and checks the outcome.
 ///
 /// # Errors
-/// What is wrong.
+/// The message says what is wrong.
 pub fn judge(consumer: &dyn Consumer, case: &Case, abi: Abi) -> Result<(), Failed> {
     let producer = (case.make)();
     let (calls, has_deleter) = (producer.calls(), producer.has_deleter);
@@ -312,7 +313,7 @@ mod tests {
     use super::*;
     use dlbridge::sys::DLManagedTensorVersioned;
 
-    /// A consumer with a fault: something done to the tensor before it is read, something to what was read.
+    /// A consumer with a fault: it changes the tensor before reading it, or what it has read.
     struct Faulty {
         before: fn(&mut DLManagedTensorVersioned),
         after: fn(Result<Read, String>) -> Result<Read, String>,
@@ -340,7 +341,7 @@ mod tests {
         }
     }
 
-    /// How many cases a consumer with this fault fails of those that match.
+    /// Of the cases that match, how many a consumer with this fault fails, and how many there are.
     fn failures(faulty: Faulty, matching: fn(&Case) -> bool) -> (usize, usize) {
         let cases: Vec<Case> = cases().into_iter().filter(matching).collect();
         let failed = cases.iter().filter(|case| judge(&faulty, case, Abi::Versioned).is_err()).count();

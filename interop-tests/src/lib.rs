@@ -3,10 +3,10 @@
 //! | module | holds |
 //! |---|---|
 //! | [`sample`] | element types, layouts as sequences of operations, and what their elements must be |
-//! | [`raw`] | producers in C's terms, of both ABIs, hostile ones included, that count their deleter's calls |
-//! | [`peer`] | the view that the matrix has of a framework, and one implementation each |
-//! | [`trial`] | one square of the matrix, and how it is judged |
-//! | [`publish`] | pages that say what the tests have seen |
+//! | [`raw`] | managed tensors as C has them, of both ABIs, hostile ones included, with a counted deleter |
+//! | [`peer`] | what the matrix asks of a framework type, implemented for each |
+//! | [`trial`] | tests of one source, target and sample, and of journeys over several framework types |
+//! | [`publish`] | pages of the repository whose text the tests produce |
 //! | [`report`] | the matrix as tables, as data and as a heat map |
 //! | [`conformance`] | managed tensors, well-formed and hostile, for any consumer of DLPack to face |
 
@@ -16,4 +16,5 @@ pub mod publish;
 pub mod raw;
 pub mod report;
 pub mod sample;
+mod square;
 pub mod trial;

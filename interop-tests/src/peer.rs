@@ -1,6 +1,7 @@
-//! The view that the matrix has of a framework type: how to make a tensor of it, how to import one, and what it
+//! What the matrix of tests asks of a framework type: how to make a tensor of it, how to import one, and what an import
 //! promises.
 
+mod all;
 #[cfg(feature = "arrow")]
 mod arrow;
 mod buffers;
@@ -19,12 +20,14 @@ use std::any::Any;
 
 use dlbridge::{Bridge, CopyPolicy, DataType, Error, Export, Import, Reason, Route, Tensor};
 
+pub use all::PEERS;
+
 use crate::raw::{Abi, Calls, Producer};
 use crate::sample::{Sample, Strided};
 
 /// A framework type under test.
 pub trait Peer: Sync {
-    /// For the trial's name.
+    /// The name of the framework type, for the names of the trials.
     fn name(&self) -> &'static str;
 
     /// A tensor of this type with the sample's elements and layout, exported; `None` if the framework has no such type
@@ -37,41 +40,12 @@ pub trait Peer: Sync {
     /// What the library says that it would do.
     fn route(&self, tensor: &Tensor) -> Route;
 
-    /// Imports, and exports again.
+    /// Imports the tensor, and exports the result again.
     ///
     /// # Errors
     /// Those of the import.
     fn import(&self, tensor: Tensor, policy: CopyPolicy) -> Result<Arrived, Error>;
 }
-
-/// Every peer of this build.
-pub static PEERS: &[&dyn Peer] = &[
-    &raw::Raw(crate::raw::Abi::Versioned),
-    &raw::Raw(crate::raw::Abi::Legacy),
-    &buffers::RustVec,
-    #[cfg(feature = "ndarray")]
-    &rust_ndarray::Owning,
-    #[cfg(feature = "ndarray")]
-    &rust_ndarray::Shared,
-    #[cfg(feature = "ndarray")]
-    &rust_ndarray::Foreign,
-    #[cfg(feature = "candle")]
-    &candle::Candle,
-    #[cfg(feature = "tch")]
-    &torch::Plain,
-    #[cfg(feature = "tch")]
-    &torch::Sealed,
-    #[cfg(feature = "burn")]
-    &burn::Flex,
-    #[cfg(feature = "burn")]
-    &burn::NdArray,
-    #[cfg(feature = "arrow")]
-    &arrow::Lists,
-    #[cfg(feature = "arrow")]
-    &arrow::Tensors,
-    #[cfg(feature = "arrow")]
-    &arrow::Batches,
-];
 
 /// An exported tensor of a framework.
 pub struct Made {
@@ -89,7 +63,7 @@ pub struct Made {
     pub keep: Box<dyn Any>,
 }
 
-/// Who can take a tensor's memory back without a copy.
+/// The owner of a tensor's memory in Rust. Only a type that can hold this owner takes the memory over without a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// `Vec<T>`.
@@ -104,11 +78,11 @@ pub enum Owner {
     Flex,
     /// A tensor of burn's backend ndarray that borrows.
     BurnBorrowed,
-    /// Nobody in Rust.
+    /// No owner that a Rust type could take over.
     Foreign,
 }
 
-/// What a promise depends on.
+/// What the promise of an import depends on.
 #[derive(Debug)]
 pub struct Facts {
     /// The element type and the layout.
@@ -132,7 +106,7 @@ pub enum Promise {
     Refuse(Error),
 }
 
-/// An imported tensor, on its way on.
+/// An imported tensor, exported again.
 pub struct Arrived {
     /// Why it was copied, if it was.
     pub copied: Option<Reason>,
@@ -235,7 +209,7 @@ pub fn rust_has(dtype: DataType) -> bool {
     by_element!(dtype, _T => true, _ => false)
 }
 
-/// A sample's base as a tensor of C's.
+/// A sample's base as a tensor that comes from C.
 fn base(sample: &Sample) -> Tensor {
     let shape: Vec<i64> = sample.layout.base.iter().map(|length| *length as i64).collect();
     let producer = Producer::new(sample.dtype, &shape, &sample.base_bytes());
@@ -243,7 +217,7 @@ fn base(sample: &Sample) -> Tensor {
     unsafe { producer.import(Abi::Versioned) }.expect("a well-formed tensor")
 }
 
-/// The elements of a sample's base, whose type the caller has chosen by the sample's dtype.
+/// The elements of a sample's base. `T` must be the Rust type of the sample's dtype.
 fn base_elements<T: dlbridge::Element>(sample: &Sample) -> Vec<T> {
     base(sample).to_vec().expect("a tensor of `T`")
 }

@@ -1,10 +1,11 @@
-//! Pages that say what the tests have seen: written when asked to, and otherwise compared, so that they cannot be stale.
+//! Pages of the repository whose text the tests produce. The tests compare the text, so that no page can be stale, and
+//! write it if they are asked to.
 
 use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-/// Which part of a page is what the tests have seen.
+/// The part of a page that the tests produce.
 #[derive(Clone, Copy, Debug)]
 pub enum Section {
     /// All of it.
@@ -13,10 +14,10 @@ pub enum Section {
     Named(&'static str),
 }
 
-/// Sees that a page of the repository says `text`; with `DLBRIDGE_BLESS` set, writes it there.
+/// Checks that a section of a page is `text`. If the environment variable `DLBRIDGE_BLESS` is set, writes it there.
 ///
 /// # Errors
-/// That the page is stale, or cannot be read or written.
+/// The page is stale, or cannot be read or written.
 pub fn publish(page: &str, section: Section, text: &str) -> Result<(), Box<dyn Error>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(page);
     let is_blessed = std::env::var_os("DLBRIDGE_BLESS").is_some();

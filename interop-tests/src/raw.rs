@@ -1,4 +1,4 @@
-//! Producers in C's terms: managed tensors of both ABIs, well-formed or hostile, that count their deleter's calls.
+//! Producers as C has them: managed tensors of both ABIs, well-formed or hostile, that count their deleter's calls.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -46,7 +46,7 @@ impl fmt::Display for Abi {
 /// Both ABIs.
 pub const ABIS: [Abi; 2] = [Abi::Legacy, Abi::Versioned];
 
-/// A managed tensor in transit: who has it calls its deleter.
+/// A managed tensor on its way to a consumer. Whoever holds it must call its deleter.
 #[derive(Clone, Copy, Debug)]
 pub enum Managed {
     /// Of the legacy ABI.
@@ -56,7 +56,7 @@ pub enum Managed {
 }
 
 impl Managed {
-    /// Takes it over.
+    /// Makes a [`Tensor`] that owns it.
     ///
     /// # Safety
     /// That of [`Tensor::from_raw`].
@@ -72,10 +72,10 @@ impl Managed {
         }
     }
 
-    /// Frees what a [`Producer`] without a deleter has handed over, and counts that as the deleter's call.
+    /// Frees a managed tensor without a deleter, and counts that as a call of the deleter.
     ///
     /// # Safety
-    /// It was made so, and nobody uses it any more.
+    /// A [`Producer`] without a deleter has made it, and nobody uses it any more.
     pub unsafe fn free(self) {
         match self {
             // SAFETY: the caller's promise.
@@ -86,7 +86,7 @@ impl Managed {
     }
 }
 
-/// A producer to be filled in, field by field, right or wrong.
+/// A producer whose fields can be set one by one, to right or to wrong values.
 #[derive(Debug)]
 pub struct Producer {
     /// The tensor; its pointers are set by [`Producer::shape`] and the like, or by hand.
@@ -98,7 +98,7 @@ pub struct Producer {
     /// Whether there is a deleter.
     pub has_deleter: bool,
     calls: Calls,
-    // What the tensor's pointers point to. The memory is aligned to 64 bytes.
+    // The tensor's pointers point into the following fields. The memory is aligned to 64 bytes.
     memory: Vec<[u128; 4]>,
     shape: Vec<i64>,
     strides: Vec<i64>,
@@ -127,7 +127,7 @@ impl Producer {
         producer.shape(shape)
     }
 
-    /// A sample as its layout says; `None` if that begins within a byte.
+    /// A tensor with the sample's elements and layout; `None` if its first element begins within a byte.
     pub fn of(sample: &Sample) -> Option<Self> {
         let strided = sample.strided();
         let offset_bits = strided.offset as u64 * u64::from(sample.dtype.bits_per_element());
@@ -145,7 +145,7 @@ impl Producer {
         Self::new(DataType::FLOAT32, shape, &bytes)
     }
 
-    /// Other lengths.
+    /// Sets the lengths of the axes.
     #[must_use]
     pub fn shape(mut self, shape: &[i64]) -> Self {
         self.shape = shape.to_vec();
@@ -154,7 +154,7 @@ impl Producer {
         self
     }
 
-    /// Explicit strides, in elements.
+    /// Sets the strides, in elements. An empty slice stands for NULL.
     #[must_use]
     pub fn strides(mut self, strides: &[i64]) -> Self {
         self.strides = strides.to_vec();
@@ -162,28 +162,28 @@ impl Producer {
         self
     }
 
-    /// A device, as a label only: the memory stays where it is.
+    /// Sets the device that the tensor claims. The memory stays where it is.
     #[must_use]
     pub fn device(mut self, device: Device) -> Self {
         self.tensor.device = device.into();
         self
     }
 
-    /// Flags.
+    /// Sets the flags.
     #[must_use]
     pub fn flags(mut self, flags: u64) -> Self {
         self.flags = flags;
         self
     }
 
-    /// Any other change.
+    /// Makes any other change.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
     }
 
-    /// The address of the first element, as the fields say.
+    /// The address of the first element, computed from the fields.
     pub fn first(&self) -> *const u8 {
         self.tensor.data.cast::<u8>().cast_const().wrapping_add(self.tensor.byte_offset as usize)
     }

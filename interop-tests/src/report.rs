@@ -1,84 +1,16 @@
-//! The matrix as something to look at: what became of every square, counted, as tables, as data and as a heat map.
+//! Reports of the matrix: the outcomes of all squares, counted, as tables, as JSON and as a heat map.
 
 mod heat_map;
+mod markdown;
 mod tables;
 
 use std::collections::BTreeMap;
 
-use dlbridge::Route;
-use serde::Serialize;
-
-pub use tables::markdown;
+pub use crate::square::{Counts, Outcome, Square};
+pub use markdown::markdown;
 
 use crate::peer::PEERS;
 use crate::trial::Cell;
-
-/// One square, and what became of it.
-#[derive(Clone, Debug, Serialize)]
-pub struct Square {
-    /// The element type, by its name.
-    pub dtype: String,
-    /// The layout, by its name.
-    pub layout: &'static str,
-    /// The framework type that it comes from.
-    pub source: &'static str,
-    /// The framework type that it goes to.
-    pub target: &'static str,
-    /// What `convert` does.
-    #[serde(flatten)]
-    pub outcome: Outcome,
-}
-
-/// What becomes of a tensor on its way.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(tag = "outcome", content = "why", rename_all = "snake_case")]
-pub enum Outcome {
-    /// The same memory.
-    Shared,
-    /// One copy, for this reason.
-    Copied(String),
-    /// Refused, with this error.
-    Impossible(String),
-}
-
-impl From<Route> for Outcome {
-    fn from(route: Route) -> Self {
-        match route {
-            Route::Shared => Self::Shared,
-            Route::Copied(reason) => Self::Copied(reason.to_string()),
-            Route::Impossible(error) => Self::Impossible(error.to_string()),
-        }
-    }
-}
-
-/// How many squares had which outcome.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// The same memory.
-    pub shared: usize,
-    /// One copy.
-    pub copied: usize,
-    /// Refused as promised.
-    pub impossible: usize,
-}
-
-impl Counts {
-    fn of<'a>(squares: impl Iterator<Item = &'a Square>) -> Self {
-        squares.fold(Self::default(), |mut counts, square| {
-            *match square.outcome {
-                Outcome::Shared => &mut counts.shared,
-                Outcome::Copied(_) => &mut counts.copied,
-                Outcome::Impossible(_) => &mut counts.impossible,
-            } += 1;
-            counts
-        })
-    }
-
-    /// All of them.
-    pub fn total(self) -> usize {
-        self.shared + self.copied + self.impossible
-    }
-}
 
 /// All squares of a build.
 pub struct Report {
@@ -88,7 +20,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Puts the squares into the order of `cells`, in which trials that run side by side do not end.
+    /// Puts the squares into the order of `cells`: trials that run at the same time end in any order.
     pub fn new(squares: impl IntoIterator<Item = (Cell, Outcome)>, cells: &[Cell]) -> Self {
         let mut found: BTreeMap<String, Outcome> =
             squares.into_iter().map(|(cell, outcome)| (cell.to_string(), outcome)).collect();
@@ -101,7 +33,7 @@ impl Report {
         Self { squares, sources, targets }
     }
 
-    /// What the library announces for every square of this build; the tests see that it holds.
+    /// What the library announces for every square of this build. The tests prove that it is true.
     pub fn announced(cells: &[Cell]) -> Self {
         Self::new(cells.iter().map(|cell| (*cell, cell.announced().into())), cells)
     }
@@ -121,7 +53,7 @@ impl Report {
     }
 }
 
-/// Each once, in the order in which they come first.
+/// The distinct items, in the order in which they first appear.
 fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     items.fold(Vec::new(), |mut found, item| {
         if !found.contains(&item) {

@@ -1,5 +1,4 @@
-//! Samples: an element type and a layout, with bytes that are known, and an independent model of what they must read
-//! as.
+//! Samples: an element type and a layout over known bytes, and an independent model of the elements that must be read.
 
 use dlbridge::DataType;
 
@@ -23,7 +22,7 @@ pub enum Op {
 /// A layout: the shape of a contiguous base, and the steps from there.
 #[derive(Debug)]
 pub struct Layout {
-    /// For the trial's name.
+    /// The layout's name, for the names of the trials.
     pub name: &'static str,
     /// The shape of the base.
     pub base: &'static [usize],
@@ -55,7 +54,7 @@ pub static LAYOUTS: &[Layout] = &[
     Layout { name: "nine_axes", base: &[2, 1, 2, 1, 1, 2, 1, 2, 2], ops: &[] },
 ];
 
-/// Shape, strides and offset in elements: the model that all frameworks are held to.
+/// Shape, strides and offset in elements: the model with which all frameworks must agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strided {
     /// Lengths.
@@ -144,7 +143,7 @@ impl Sample {
         self.layout.ops.iter().fold(Strided::contiguous(self.layout.base), |strided, op| strided.then(*op))
     }
 
-    /// The bytes of the base: every element another number, every boolean 0 or 1.
+    /// The bytes of the base, which differ from element to element. Booleans are 0 or 1.
     pub fn base_bytes(&self) -> Vec<u8> {
         let elements: usize = self.layout.base.iter().product();
         let bits = elements * self.dtype.bits_per_element() as usize;

@@ -1,4 +1,5 @@
-//! One square of the matrix: a sample, a source, a target; and a journey over several.
+//! Tests of one square of the matrix, which is a sample, a source type and a target type, and of journeys over several
+//! types.
 
 use std::{fmt, thread};
 
@@ -6,8 +7,8 @@ use dlbridge::{CopyPolicy, DataType, Error, Reason, Route};
 use libtest_mimic::{Completion, Failed, Trial};
 
 use crate::peer::{Arrived, Facts, Made, PEERS, Peer, Promise};
-use crate::report::{Outcome, Square};
 use crate::sample::{LAYOUTS, Sample};
+use crate::square::{Outcome, Square};
 
 /// A sample on its way from one framework type to another.
 #[derive(Clone, Copy)]
@@ -24,7 +25,7 @@ impl fmt::Display for Cell {
     }
 }
 
-/// Every sample that a framework has, with that framework and what promises depend on.
+/// Every sample in every framework type that can make it, with the facts on which the promises of imports depend.
 fn sources() -> impl Iterator<Item = (&'static dyn Peer, Facts)> {
     let samples = DataType::ALL.iter().flat_map(|dtype| LAYOUTS.iter().map(|layout| Sample { dtype: *dtype, layout }));
     samples.flat_map(|sample| {
@@ -36,7 +37,7 @@ fn facts(sample: Sample, made: &Made) -> Facts {
     Facts { sample, strided: sample.strided(), read_only: made.read_only, owner: made.owner }
 }
 
-/// Every square whose source has the type and the layout, and whose target has something to promise for it.
+/// Every square whose source type can make the sample, and whose target type promises an outcome for it.
 pub fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
     for (source, facts) in sources() {
@@ -56,7 +57,7 @@ macro_rules! ensure {
 }
 
 impl Cell {
-    /// The square as a test with a name to filter by. If all holds, it tells `passed` what became of it.
+    /// A test of the square, whose name can be used as a filter. If the test passes, it calls `passed` with the route.
     pub fn into_trial(self, passed: impl FnOnce(Self, Route) + Send + 'static) -> Trial {
         Trial::test(self.to_string(), move || {
             self.leaves_intact()?;
@@ -67,7 +68,7 @@ impl Cell {
         })
     }
 
-    /// What the library says that it would do.
+    /// What the library announces for this square.
     pub fn announced(&self) -> Route {
         self.target.route(&self.make().tensor)
     }
@@ -82,7 +83,7 @@ impl Cell {
         self.source.make(&self.sample).expect("made before, when the square was listed")
     }
 
-    /// The export says what the framework says, and gives the elements that the model says.
+    /// Checks that the exported tensor agrees with the framework, and that its elements agree with the model.
     fn leaves_intact(&self) -> Result<(), Failed> {
         let made = self.make();
         let strided = self.sample.strided();
@@ -102,7 +103,8 @@ impl Cell {
         Ok(())
     }
 
-    /// The import does what the target promises, and says so before, which is the result, and after.
+    /// Checks that the import does what the target promises, and that the library says so before the import and after
+    /// it. Returns the route that it announced.
     fn judge(&self, policy: CopyPolicy) -> Result<Route, Failed> {
         let made = self.make();
         let promise = self.target.promise(&facts(self.sample, &made)).expect("listed with a promise");
@@ -145,8 +147,8 @@ impl Cell {
     }
 }
 
-/// A sample on its way through three framework types and back to the first, A → B → C → A, where it enters C on another
-/// thread. C producers, which count their deleter's calls, cannot be gone back to: their tensors go A → B → C → B.
+/// A sample on its way through three framework types and back to the first, A → B → C → A. It enters C on another
+/// thread. If A is a raw producer, which cannot import, the way is A → B → C → B.
 #[derive(Clone, Copy)]
 pub struct Journey {
     sample: Sample,
@@ -162,8 +164,8 @@ impl fmt::Display for Journey {
     }
 }
 
-/// Every journey through three different framework types of which none refuses the sample; from C producers, one by way
-/// of each type.
+/// Every journey through three different framework types of which none refuses the sample. From a raw producer, there
+/// is one journey for each B, with only one C.
 pub fn journeys() -> Vec<Journey> {
     let mut journeys = Vec::new();
     for (source, facts) in sources() {
@@ -172,7 +174,7 @@ pub fn journeys() -> Vec<Journey> {
         let is_source = |peer: &&'static dyn Peer| peer.name() == source.name();
         let (home, others): (Vec<_>, Vec<_>) = PEERS.iter().copied().filter(accepts).partition(is_source);
         for (index, first) in others.iter().copied().enumerate() {
-            // Each of the others, beginning with the next one.
+            // Every other type as C, beginning with the one after `first`.
             let mut seconds = (1..others.len()).map(|steps| others[(index + steps) % others.len()]);
             match home.first().copied() {
                 Some(home) => journeys.extend(seconds.map(|it| Journey { sample, source, stops: [first, it, home] })),
@@ -184,7 +186,7 @@ pub fn journeys() -> Vec<Journey> {
 }
 
 impl Journey {
-    /// The journey as a test with a name to filter by.
+    /// A test of the journey, whose name can be used as a filter.
     pub fn into_trial(self) -> Trial {
         Trial::test(self.to_string(), move || {
             self.travel(true)?;
@@ -192,8 +194,8 @@ impl Journey {
         })
     }
 
-    /// Every stop does what its route announces, and the elements arrive, whether the framework's own handle goes first
-    /// or last.
+    /// Checks that every stop does what its route announces, and that the elements arrive. The handle that the source
+    /// framework itself keeps is dropped first or last, as `keep_goes_first` says.
     fn travel(&self, keep_goes_first: bool) -> Result<(), Failed> {
         let Made { tensor, data: source, calls, keep, .. } = self.source.make(&self.sample).expect("made before");
         let (keep, shape) = ((!keep_goes_first).then_some(keep), tensor.shape().to_vec());
@@ -214,7 +216,8 @@ impl Journey {
             if !shape.contains(&0) {
                 ensure!(data == address, copied.is_none(), "same memory");
             }
-            // What Arrow packs is unpacked when it goes on, so that it has another address then.
+            // The next address is that of the export: Arrow packs booleans, and exports them unpacked, at another
+            // address.
             (address, tensor) = (arrived.data().addr(), arrived);
         }
         ensure!(tensor.view().to_bytes().map_err(Failed::from)?, self.sample.expected_bytes(), "elements");
@@ -225,11 +228,11 @@ impl Journey {
     }
 }
 
-/// What a trial that needs `device` (or a partner, as `"python"`) comes to where there is none: it is ignored, with the
-/// reason, or fails if `DLBRIDGE_REQUIRE` names the device.
+/// The outcome of a trial that needs a `device` (or something else, as `"python"`) that is not there: the trial is
+/// ignored, with the reason, or fails if the environment variable `DLBRIDGE_REQUIRE` names the device.
 ///
 /// # Errors
-/// That the device is required.
+/// The device is required.
 pub fn absent(device: &str, reason: &str) -> Result<Completion, Failed> {
     let required = std::env::var("DLBRIDGE_REQUIRE").unwrap_or_default();
     if required.split(',').any(|name| name == device) {

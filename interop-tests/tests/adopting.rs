@@ -1,4 +1,4 @@
-//! Foreign memory in candle without a copy, where the adopting allocator is installed.
+//! Foreign memory in candle without a copy, which the adopting allocator makes possible.
 #![cfg(all(feature = "arrow", feature = "candle", feature = "ndarray"))]
 
 use std::alloc::System;
@@ -23,7 +23,7 @@ fn numbers(len: usize) -> Vec<f32> {
     (0..len).map(|n| n as f32).collect()
 }
 
-/// A tensor from C over numbers from 0 on, where they begin, and the deleter's counter.
+/// A tensor from C over the numbers 0, 1, …, their address, and the deleter's counter.
 fn foreign(shape: &[i64], strides: &[i64], len: usize, flags: u64) -> (Tensor, *const u8, Calls) {
     let producer = Producer::f32(shape, &numbers(len)).strides(strides).flags(flags);
     let (data, calls) = (producer.first(), producer.calls());
@@ -31,7 +31,7 @@ fn foreign(shape: &[i64], strides: &[i64], len: usize, flags: u64) -> (Tensor, *
     (unsafe { producer.import(Abi::Versioned) }.unwrap(), data, calls)
 }
 
-/// Where candle has the first element: through its own storage.
+/// The address of the first element in candle's own storage.
 fn data(tensor: &Candle) -> *const u8 {
     let (storage, layout) = tensor.storage_and_layout();
     let Storage::Cpu(CpuStorage::F32(elements)) = &*storage else { unreachable!("floats on the CPU") };
@@ -61,7 +61,7 @@ fn any_layout_without_negative_strides_is_adopted() {
         let candle: Candle = tensor.share().unwrap();
         assert_eq!((data(&candle), candle.dims().len()), (address, shape.len()), "{name}");
         assert_eq!(candle.flatten_all().unwrap().to_vec1::<f32>().unwrap(), expected, "{name}");
-        // The last of all clones and views lets go of the memory.
+        // The memory is released with the last of all clones and views.
         let view = candle.narrow(0, 0, 1).unwrap();
         let clone = candle.clone();
         drop(candle);
@@ -102,7 +102,7 @@ fn what_is_not_adopted_is_copied_and_says_why() {
 /// Whether writing in place finishes within a moment.
 fn can_be_written(tensor: Candle) -> bool {
     let (sender, receiver) = mpsc::channel();
-    // Where it waits, it waits for ever: the thread is left behind.
+    // If it cannot be written, the thread waits for ever and is left behind.
     std::thread::spawn(move || {
         tensor.zero_set().unwrap();
         _ = sender.send(tensor);
@@ -117,7 +117,7 @@ fn read_only_memory_is_sealed_and_other_is_not() {
     let (read_only, address, calls) = foreign(&[LEN as i64], &[1], LEN, 1);
     let candle: Candle = read_only.share().unwrap();
     assert_eq!(data(&candle), address);
-    // Reading goes on, operations make memory of their own, and a writer waits.
+    // Reading still works, operations make new memory, and a writer waits.
     assert_eq!((&candle + 1.0).unwrap().to_vec1::<f32>().unwrap()[1], 2.);
     let shared: Tensor = (&candle).share().unwrap();
     assert!(shared.flags().is_read_only());
@@ -126,7 +126,7 @@ fn read_only_memory_is_sealed_and_other_is_not() {
     assert_eq!(calls.count(), 1);
     let (read_only, _, _) = foreign(&[LEN as i64], &[1], LEN, 1);
     assert!(!can_be_written(read_only.share().unwrap()));
-    // What lies between the elements may be somebody else's.
+    // The gaps between the elements may belong to somebody else, so the memory must not be written.
     let (with_gaps, _, _) = foreign(&[LEN as i64 / 4], &[2], LEN, 0);
     assert!(!can_be_written(with_gaps.share().unwrap()));
     let (dense, _, _) = foreign(&[64, LEN as i64 / 64], &[1, 64], LEN, 0);
@@ -173,7 +173,7 @@ fn arrays_and_streams_adopt_as_well() {
         let tensor = unsafe { producer.import(abi) }.unwrap();
         let array: Array2<f32> = tensor.share().unwrap();
         assert_eq!((array.as_ptr().cast(), array[[1, 0]]), (address, 8.));
-        // An array goes into candle as its vector, and out again as what it is.
+        // candle takes over the array's vector, and an export from candle shares the same memory.
         let candle: Candle = array.share().unwrap();
         assert_eq!(data(&candle), address);
         let tensor: Tensor = candle.share().unwrap();
@@ -185,7 +185,7 @@ fn arrays_and_streams_adopt_as_well() {
     let column = || {
         let array = Float32Array::from(numbers(LEN));
         let batch = dlbridge::arrow::arrow_array::RecordBatch::try_from_iter([("x", std::sync::Arc::new(array) as _)]);
-        batch.map(|batch| batch.slice(1, LEN - 1)) // no vector any more
+        batch.map(|batch| batch.slice(1, LEN - 1)) // no longer a whole vector
     };
     let kept = Column::of(&column().unwrap(), "x").unwrap();
     assert_eq!((&kept).convert_with::<Candle>(CopyPolicy::IfNeeded).unwrap().copied, None);

@@ -1,5 +1,5 @@
-//! How many allocations a conversion takes: a number that no machine's noise can blur. Only Rust's allocator is counted:
-//! libtorch's own objects are C++'s.
+//! How many allocations a conversion takes, which is the same on every machine. Only Rust's allocator is counted, not
+//! that of C++, in which libtorch's own objects are.
 #![cfg(all(feature = "arrow", feature = "burn", feature = "candle", feature = "ndarray"))]
 
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use dlbridge::{Bridge, CopyPolicy, Error, Export, Import, Lend, Tensor};
 
 const BYTES: u64 = 32 * 32 * 4;
 
-/// The allocations made while `body` runs, those for its result included.
+/// The result of `body`, and the allocations made while it runs, which include those of the result.
 fn allocations<T>(body: impl FnOnce() -> T) -> (T, AllocationInfo) {
-    dlbridge::adopting::is_installed(); // Found out once, with allocations of its own.
+    dlbridge::adopting::is_installed(); // The first call allocates, and later calls do not.
     let mut result = None;
     let info = measure(|| result = Some(body()));
     (result.expect("the body has run"), info)
@@ -54,14 +54,15 @@ fn arrow_of(vec: Vec<f32>) -> FixedSizeListArray {
     FixedSizeListArray::new(item, 32, Arc::new(Float32Array::from(vec)), None)
 }
 
-/// What a framework itself allocates for a tensor over a vector that is there, once it has found out about its devices.
+/// What a framework itself allocates to make a tensor of a vector, after a first call, in which it looks for its
+/// devices.
 fn own<T>(make: impl Fn(Vec<f32>) -> T) -> u64 {
     make(vec());
     let vec = vec();
     count(|| make(vec))
 }
 
-/// The allocations of a `share`, which has to work and to leave the elements where they are.
+/// The number of allocations of a `share`, which must succeed and must not copy the elements.
 fn share<Dst: Import<In>, In, Src: Export<Out>, Out>(source: Src) -> u64 {
     let (shared, info) = allocations(|| source.share::<Dst>());
     assert!(shared.is_ok());
@@ -69,7 +70,7 @@ fn share<Dst: Import<In>, In, Src: Export<Out>, Out>(source: Src) -> u64 {
     info.count_total
 }
 
-/// The allocations of a `convert` but for the target's buffer, of which there has to be one.
+/// The number of allocations of a `convert` without the one for the copied elements, which there must be.
 fn convert<Dst: Import<In>, In, Src: Export<Out>, Out>(source: Src) -> u64 {
     let (converted, info) = allocations(|| source.convert_with::<Dst>(CopyPolicy::IfNeeded));
     assert!(converted.unwrap().copied.is_some());
@@ -102,15 +103,15 @@ fn an_export_of_arrow_is_one_allocation() {
     let lists = arrow_of(vec());
     assert_eq!(share::<Tensor, _, _, _>(&lists), 1);
     assert_eq!(share::<Tensor, _, _, _>(lists), 1);
-    // A batch: the list of its columns, too.
+    // For a batch, also the list of its columns.
     let batch: RecordBatch = Array2::<f32>::zeros((32, 4)).reversed_axes().share().unwrap();
     assert_eq!(count(|| (&batch).share::<Tensor>().unwrap()), 2);
 }
 
 #[test]
 fn an_export_of_burn_is_one_allocation_beside_its_own() {
-    // burn's tensor has its lengths and strides in a block, which its clone copies. The export holds a clone, and the
-    // layout once more.
+    // burn's tensor has its lengths and strides in an allocation, which a clone copies. The export holds a clone, and
+    // the layout once more.
     let burn = burn_of(vec());
     let clone = count(|| burn.clone());
     assert_eq!(share::<Tensor, _, _, _>(&burn), 1 + clone + 1);
@@ -127,8 +128,8 @@ fn a_view_is_none() {
 
 #[test]
 fn sharing_is_the_export_and_what_the_target_needs() {
-    // Of a vector that changes hands, and of memory that somebody else holds: one for the export, and what a target
-    // allocates itself when it takes a vector.
+    // One allocation for the export, and those that the target itself needs when it takes a vector. This holds for
+    // vectors that are taken over, and for memory that somebody else holds.
     let held = array().into_shared();
     assert_eq!(share::<Vec<f32>, _, _, _>(array()), 1);
     assert_eq!(share::<Array2<f32>, _, _, _>(Tensor::new(vec(), &[32, 32]).unwrap()), 0);
@@ -136,12 +137,13 @@ fn sharing_is_the_export_and_what_the_target_needs() {
     assert_eq!(share::<Owned<f32, Ix2>, _, _, _>(array()), 1);
     assert_eq!(share::<Owned<f32, Ix2>, _, _, _>(held.clone()), 1);
     assert_eq!(share::<Candle, _, _, _>(array()), 1 + own(candle_of));
-    // burn: for foreign memory the controller that lets go of it.
+    // burn needs one more for foreign memory: the controller that releases it.
     let burn = own(burn_of);
     assert_eq!(share::<FlexTensor, _, _, _>(array()), 1 + burn);
     assert_eq!(share::<Burn<2>, _, _, _>(array()), 1 + burn);
     assert_eq!(share::<Burn<2>, _, _, _>(held.clone()), 1 + burn + 1);
-    // Arrow: the array of a type that is known only now, and for foreign memory the handle that lets go of it.
+    // Arrow needs one more for the array, whose type is known only at run time, and another for foreign memory: the
+    // handle that releases it.
     let arrow = own(arrow_of);
     assert_eq!(share::<FixedSizeListArray, _, _, _>(array()), 1 + arrow + 1);
     assert_eq!(share::<FixedSizeListArray, _, _, _>(held.clone()), 1 + arrow + 2);
@@ -149,20 +151,20 @@ fn sharing_is_the_export_and_what_the_target_needs() {
 
 #[test]
 fn converting_is_one_buffer() {
-    // Beside the buffer: the export of what is copied, and what the target needs as above.
+    // Besides the buffer, one allocation for the export of the source, and those that the target itself needs.
     let candle = candle_of(vec());
     assert_eq!(convert::<Vec<f32>, _, _, _>(&candle), 1);
     assert_eq!(convert::<Array2<f32>, _, _, _>(&candle), 1);
     assert_eq!(convert::<ArcArray2<f32>, _, _, _>(&candle), 1 + 1);
     assert_eq!(convert::<Candle, _, _, _>(array().into_shared().clone()), 1 + own(candle_of));
-    // A source that only lends its memory: the buffer is the export's.
+    // A source that only lends its memory is exported as a copy, which the target takes over.
     let view = array();
     assert_eq!(convert::<Tensor, _, _, _>(view.view()), 1);
     assert_eq!(convert::<Vec<f32>, _, _, _>(view.view()), 1);
     assert_eq!(convert::<Candle, _, _, _>(view.view()), 1 + own(candle_of));
     assert_eq!(convert::<Burn<2>, _, _, _>(view.view()), 1 + own(burn_of));
     assert_eq!(convert::<FixedSizeListArray, _, _, _>(view.view()), 1 + own(arrow_of) + 1);
-    // Strided: the order of the axes, while they are copied.
+    // A strided source needs one more, for the order of the axes while they are copied.
     let strided = candle.t().unwrap();
     assert_eq!(convert::<Vec<f32>, _, _, _>(&strided), 1 + 1);
     assert_eq!(convert::<Array2<f32>, _, _, _>(&strided), 1 + 1);
@@ -180,7 +182,7 @@ fn libtorch_takes_no_more() {
     assert_eq!(share::<Torch, _, _, _>(array()), 1);
     assert_eq!(share::<ReadOnly<Torch>, _, _, _>(&candle), 1);
     assert_eq!(share::<Owned<f32, Ix2>, _, _, _>(torch()), 1);
-    // For memory that others hold, the copy is a vector, and a tensor of its own over it.
+    // Memory that others hold is copied into a vector, which a tensor owns.
     assert_eq!(convert::<Torch, _, _, _>(&candle), 1 + 1);
     assert_eq!(convert::<Vec<f32>, _, _, _>(&torch()), 1);
 }

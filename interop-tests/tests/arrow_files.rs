@@ -1,4 +1,5 @@
-//! Arrow IPC files in memory: those that pyarrow wrote (`fixtures/write.py`), whole, cut off and corrupt.
+//! Arrow IPC files in memory. pyarrow has written them (`fixtures/write.py`); they are read whole, cut off and
+//! corrupted.
 #![cfg(all(feature = "arrow", feature = "ndarray"))]
 
 use std::path::Path;
@@ -22,7 +23,7 @@ fn open(name: &str) -> IpcFile {
     unsafe { IpcFile::map(&path) }.unwrap()
 }
 
-/// A column of the only batch, and its tensor, which is a part of the file.
+/// A column of the file's only batch, and its tensor, which shares the file's memory.
 fn column(file: &IpcFile, name: &str) -> (Column, Tensor) {
     let batch = file.batch(0).unwrap();
     assert_eq!(file.len(), 1);
@@ -43,7 +44,7 @@ fn tensors_of_fixed_shape() {
     assert_eq!(tensor.strides(), [12, 6, 1, 3]);
     let view: ArrayView4<'_, f32> = tensor.lend().unwrap();
     assert_eq!((view[[0, 0, 0, 1]], view[[1, 0, 2, 1]], view[[2, 1, 2, 1]]), (3., 17., 35.));
-    // The tensor lives on without the file.
+    // The tensor keeps the memory alive.
     drop((file, column));
     assert_eq!(tensor.view().get::<f32>(&[2, 1, 2, 1]), Ok(35.));
 }
@@ -133,7 +134,7 @@ fn a_misaligned_file_is_an_error_and_no_silent_copy() {
     assert!(error.to_string().contains("align"), "{error}");
 }
 
-/// Reads everything there is, in every way, and gives how many tensors there were.
+/// Reads every column of every batch in every way, and returns the number of tensors.
 fn read_all(bytes: Vec<u8>) -> usize {
     let Ok(file) = IpcFile::new(Buffer::from_vec(bytes)) else { return 0 };
     let choices = Options::new().lists_as_axis().temporal_as_integers().decimals_as_floats();

@@ -1,4 +1,4 @@
-//! Every importer of ours faces the conformance kit; filter with e.g. `-- candle/legacy`.
+//! The conformance trials for the core and for every importing framework; filter them with e.g. `-- candle/legacy`.
 
 use std::borrow::Cow;
 use std::process::ExitCode;
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// Memory that is not the host's is refused by an error that says where it is, and by the route.
+/// Checks that memory which the CPU cannot read is refused, with an error that names the device, and by the route.
 fn names_the_device(importer: &Importer, kind: DeviceType) -> Result<(), Failed> {
     let device = Device::new(kind, 120);
     if device.is_host_accessible() {
@@ -56,7 +56,7 @@ fn read(tensor: Tensor) -> Result<Read, String> {
     Ok(Read { shape: tensor.shape().to_vec(), bytes, keep: Box::new(tensor) })
 }
 
-/// The core alone, which has every type and every layout.
+/// The core alone, which reads every element type and every layout.
 struct Core;
 
 impl Consumer for Core {
@@ -73,11 +73,11 @@ impl Consumer for Core {
     }
 }
 
-/// A framework, which has what its peer in the matrix promises to have.
+/// A framework, which must read whatever its peer in the matrix promises to share or to copy.
 struct Importer(&'static dyn Peer);
 
 impl Importer {
-    /// What the peer says of a row-major tensor of C's; `None` if it lacks the type, so that there is nothing to call.
+    /// What the peer promises for a row-major tensor from C; `None` if no Rust type stands for the element type.
     fn promise(&self, dtype: DataType, shape: &[i64]) -> Option<Promise> {
         let shape: Vec<usize> = shape.iter().map(|length| *length as usize).collect();
         let (sample, strided) = (Sample { dtype, layout: &LAYOUTS[0] }, Strided::contiguous(&shape));

@@ -1,4 +1,4 @@
-//! What needs a GPU: written for one, run where one is, and *ignored with its reason* where none is.
+//! Tests that need a GPU. They are *ignored, with the reason*, on a machine without one.
 //!
 //! `DLBRIDGE_REQUIRE=cuda` turns the absence of a GPU into a failure.
 
@@ -54,7 +54,7 @@ mod torch {
         }
     }
 
-    /// The last device, so that an index that is lost shows where there are several.
+    /// On the last device, so that a lost device index is found on a machine with several.
     fn sample() -> (Torch, Device) {
         let index = Cuda::device_count() - 1;
         let torch = Torch::arange(6, (Kind::Float, tch::Device::Cuda(index as usize))).reshape([2, 3]);
@@ -87,7 +87,7 @@ mod torch {
 
     pub(crate) fn copies_stay() -> Result<(), Failed> {
         let (torch, device) = sample();
-        // The tensor is kept, so it is copied: where it is, as moving it is not ours to decide.
+        // The source keeps the tensor, so it is copied; the copy stays on the same device.
         let copied = (&torch).convert_with::<Torch>(CopyPolicy::IfNeeded)?;
         assert_eq!(copied.copied, Some(Reason::NotUnique));
         assert_eq!(copied.value.device(), torch.device());

@@ -1,4 +1,4 @@
-//! dtypes and devices without a tensor (array-API RFC #972): the full table, from every framework to every other.
+//! Exchange of dtypes and devices without a tensor (array-API RFC #972), from every framework to every other.
 #![cfg(all(feature = "arrow", feature = "burn", feature = "candle", feature = "tch"))]
 
 use std::fmt::Debug;
@@ -10,8 +10,8 @@ use dlbridge::candle::candle_core::{DType as CandleDType, Device as CandleDevice
 use dlbridge::tch::tch::{Device as TorchDevice, Kind};
 use dlbridge::{DataType, Device, DeviceType, Exchange, Interchange};
 
-/// From DLPack to an `A`, on to a `B`, and back from each: nothing changes on the way, or the side that lacks it says so.
-/// Whether the way is open.
+/// Takes a dtype or a device of DLPack to `A`, to `B`, and back from each, and checks that it stays the same or that
+/// the side that lacks it says so. Returns whether both sides have it.
 fn travels<A, B, ViaA, ViaB, S>(standard: S) -> bool
 where
     A: Interchange<ViaA, Standard = S>,
@@ -33,7 +33,7 @@ where
     }
 }
 
-/// For every pair of the types, of how many standards the way is open.
+/// For every pair of types, the number of dtypes or devices that can be exchanged.
 macro_rules! table {
     ($standards:expr => [$($from:ty),*] => $to:tt) => {
         [$(table!(@row $standards, $from, $to)),*]
@@ -48,7 +48,7 @@ fn dtypes() {
     let open = table!(
         DataType::ALL => [CandleDType, Kind, BurnDType, ArrowType, DataType] => [CandleDType, Kind, BurnDType, ArrowType, DataType]
     );
-    // As many as both sides have: the way back is open for the same dtypes, and to itself for all of a framework.
+    // The table is symmetric, and no framework exchanges more with another one than with itself.
     for (row, from) in open.iter().enumerate() {
         for (column, count) in from.iter().enumerate() {
             assert_eq!(*count, open[column][row]);

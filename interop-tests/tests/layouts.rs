@@ -1,4 +1,4 @@
-//! Layouts that nobody has thought of: random shapes, strides, steps and offsets against a model that walks the memory.
+//! Random shapes, strides, steps and offsets, against a model that walks through the memory element by element.
 #![cfg(feature = "ndarray")]
 
 use std::collections::HashSet;
@@ -14,9 +14,9 @@ use proptest::prelude::*;
 struct Layout {
     shape: Vec<i64>,
     strides: Vec<i64>,
-    /// Elements in front of the first one.
+    /// The number of elements in memory in front of the first one that the layout reaches.
     offset: i64,
-    /// Elements behind the last one.
+    /// The number of elements in memory behind the last one that the layout reaches.
     behind: i64,
     abi: Abi,
 }
@@ -50,7 +50,7 @@ impl Layout {
 
 fn layouts() -> impl Strategy<Value = Layout> {
     let axis = (prop_oneof![8 => 1i64..5, 1 => Just(0)], prop_oneof![4 => -7i64..13, 1 => Just(0), 1 => Just(1)]);
-    // Of some the strides are those of a dense block in a random order of axes, so that many are dense.
+    // Some get the strides of a dense block with its axes in random order, so that there are many dense layouts.
     let axes = prop::collection::vec(axis, 0..5);
     (axes, prop::option::of(any::<prop::sample::Index>()), 0i64..4, 0i64..4, prop::sample::select(&ABIS[..])).prop_map(
         |(axes, dense, offset, behind, abi)| {
@@ -103,7 +103,7 @@ proptest! {
         prop_assert_eq!(extent, (!elements.is_empty()).then_some((-before, after)));
     }
 
-    /// Numbers of any size are taken if nothing overflows, and refused otherwise.
+    /// Lengths and strides of any size are accepted if nothing overflows, and refused otherwise.
     #[test]
     fn numbers_are_checked_as_in_wider_integers(
         axes in prop::collection::vec((large(), large()), 0..5),
@@ -144,7 +144,7 @@ proptest! {
         let is_distinct = places.len() == elements.len();
         match tensor.view_mut() {
             Ok(_) => prop_assert!(is_distinct),
-            // Strides that interleave without meeting are refused as well; nested ones never are.
+            // Layouts whose axes interleave are refused even if no elements meet; nested axes never are.
             Err(_) => prop_assert!(!is_distinct || !is_nested(&layout)),
         }
     }
@@ -156,7 +156,7 @@ proptest! {
             let (tensor, elements) = layout.tensor();
             let route = peer.route(&tensor);
             if peer.name() == "arrow_batch" && layout.shape.last() == Some(&0) {
-                continue; // Without a column there is no element type to go out with.
+                continue; // A record batch without columns has no element type, so it cannot be exported.
             }
             match peer.import(tensor, CopyPolicy::IfNeeded) {
                 Ok(arrived) => {
@@ -170,7 +170,7 @@ proptest! {
     }
 }
 
-/// Whether each axis steps over all that the axes with smaller strides reach.
+/// Whether the axes are nested: the step of each is longer than the reach of all axes with smaller strides.
 fn is_nested(layout: &Layout) -> bool {
     let mut axes: Vec<(i64, i64)> =
         layout.strides.iter().map(|stride| stride.abs()).zip(layout.shape.clone()).collect();

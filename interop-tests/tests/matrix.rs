@@ -1,7 +1,8 @@
-//! Every dtype × layout × pair of framework types, and every journey A → B → C → A; filter with e.g. `-- bfloat16 'candle->'`.
+//! Every dtype × layout × pair of framework types, and every journey A → B → C → A. Filter them with e.g.
+//! `-- bfloat16 'candle->'`.
 //!
-//! A whole run writes what became of every square beside the build (`target/tmp/matrix`). With all features,
-//! `MATRIX.md` and `matrix.svg` must say the same; `DLBRIDGE_BLESS=1` writes them.
+//! A run without a filter writes the outcomes of all squares into the build folder (`target/tmp/matrix`). If all
+//! features are on, `MATRIX.md` and `matrix.svg` must be the same; `DLBRIDGE_BLESS=1` writes them.
 
 use std::error::Error;
 use std::fs;

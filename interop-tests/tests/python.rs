@@ -1,6 +1,6 @@
-//! Python libraries as partners: *ignored with the reason* where they are not installed.
+//! Tests together with Python libraries. They are *ignored, with the reason*, where these are not installed.
 //!
-//! `interop-tests/python/setup.sh` brings them and names the interpreter in `DLBRIDGE_PYTHON`;
+//! `interop-tests/python/setup.sh` installs them and names the interpreter in `DLBRIDGE_PYTHON`;
 //! `DLBRIDGE_REQUIRE=python` turns their absence into a failure.
 
 use std::process::ExitCode;
@@ -51,7 +51,7 @@ mod pyarrow {
             .map_err(|_| "DLBRIDGE_PYTHON is not set; interop-tests/python/setup.sh sets it")
     }
 
-    /// A column to be written, and what pyarrow has to find in it.
+    /// A column to be written, and what pyarrow must read from it.
     struct Written {
         column: Column,
         dtype: String,
@@ -65,7 +65,7 @@ mod pyarrow {
         }
     }
 
-    /// Every type that Arrow has, in one axis, in lists, and permuted by an extension type.
+    /// Every type that Arrow has, with one axis, in lists, and with axes permuted by an extension type.
     fn columns() -> Vec<Written> {
         let mut columns = Vec::new();
         macro_rules! of {
@@ -80,13 +80,13 @@ mod pyarrow {
                 let expected = array.iter().map(|(_, expected)| *expected).collect();
                 let lists: ArrayRef = array.map(|(element, _)| *element).convert().expect("lists");
                 columns.push(Written::new(&format!("{dtype} lists"), lists.into(), dtype, &[ROWS, 2, 3], expected));
-                // Axes that lie in memory in another order go out as a permutation.
+                // Axes that lie in memory in another order become a permutation.
                 let array = Array4::from_shape_fn((ROWS, 2, 3, 2), |(i, j, k, l)| number(12 * i + 6 * j + 2 * k + l));
                 for order in [[0, 1, 2, 3], [0, 1, 3, 2], [0, 3, 2, 1], [0, 2, 3, 1], [0, 3, 1, 2]] {
                     let array = array.clone().permuted_axes(order);
                     let expected = array.iter().map(|(_, expected)| *expected).collect();
                     let shape = array.shape().to_vec();
-                    // The order of the axes in memory stays.
+                    // `mapv` keeps the order of the axes in memory.
                     let array = array.mapv(|(element, _)| element);
                     let column: Column = array.share().expect("only permuted within rows");
                     columns.push(Written::new(&format!("{dtype} tensor {order:?}"), column, dtype, &shape, expected));

@@ -1,4 +1,4 @@
-//! The tables in the README are what happens: each is made anew from real tensors and compared.
+//! The tables in the README are true: the tests make each of them from real tensors and compare.
 //!
 //! `DLBRIDGE_BLESS=1 cargo test -p interop-tests --all-features --test routes` writes them into the README.
 #![cfg(all(feature = "arrow", feature = "burn", feature = "candle", feature = "ndarray", feature = "tch"))]
@@ -47,8 +47,9 @@ fn foreign() -> Tensor {
     unsafe { Producer::f32(&[2, 3], &elements).import(Abi::Versioned) }.unwrap()
 }
 
-/// What happens to a tensor on its way to a `Dst`, tried out: the memory is the same, or it is not, or there is no way.
-/// `route` has to say so beforehand, unless the source does not foresee that it is the only handle.
+/// Tries out what happens to a tensor on its way to a `Dst`: the memory is shared, or it is copied, or the conversion
+/// is impossible. `route` must say the same in advance, unless the source cannot foresee (`foresees` is false) that it
+/// will be the only handle.
 fn outcome<Src, Dst, Out, In, Back>(make: impl Fn() -> Src, foresees: bool) -> &'static str
 where
     Src: Export<Out>,

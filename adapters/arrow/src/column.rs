@@ -13,9 +13,10 @@ use crate::source::Source;
 /// An array together with its field, which carries the name and the extension type, and the [`Options`] to read it
 /// with.
 ///
-/// `arrow.fixed_shape_tensor` becomes a tensor of its shape, the permutation in the strides as the format defines it
-/// (pyarrow 26 itself misreads permutations that are not their own inverse); `arrow.bool8` becomes
-/// booleans (its bytes are looked at; any that is neither 0 nor 1 makes it a copy).
+/// A column of the extension type `arrow.fixed_shape_tensor` becomes a tensor of that shape, whose strides follow the
+/// permutation as the Arrow format defines it. (pyarrow 26 itself misreads permutations that are not their own
+/// inverse.) `arrow.bool8` becomes booleans: all bytes are checked, and if one is neither 0 nor 1, the column is
+/// copied.
 #[derive(Clone, Debug)]
 pub struct Column {
     pub(crate) array: ArrayRef,
@@ -69,7 +70,7 @@ impl Column {
     /// `Copies: always` (the bits are unpacked).
     ///
     /// # Errors
-    /// What makes no tensor of the column at all.
+    /// The column cannot become a tensor at all, whatever its nulls are.
     pub fn validity(&self) -> Result<Tensor, Error> {
         self.read(&self.options.keep_nulls())?.validity().map_err(|error| locate(self.field.name(), error))
     }
@@ -84,7 +85,8 @@ impl Column {
         Ok(tensor.and_then(|tensor| tensor.logical_names()))
     }
 
-    /// The same `arrow.fixed_shape_tensor` with these names for the axes behind the first. A tensor does not carry them.
+    /// The same `arrow.fixed_shape_tensor` with these names for the axes behind the first. They have to be given here
+    /// because a DLPack tensor carries no names.
     ///
     /// # Errors
     /// [`Error::InvalidMetadata`] if the column is no such tensor, or has another number of axes.

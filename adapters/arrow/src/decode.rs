@@ -42,7 +42,7 @@ impl Source<'_> {
     fn valid(&self) -> Vec<bool> {
         let mut valid = vec![true; self.window.len()];
         for entries in &self.validity {
-            // There are entries, because there are nulls among them.
+            // `entries` is never empty: only levels that have nulls are remembered.
             let each = valid.len() / entries.len();
             entries.iter().enumerate().filter(|(_, is_valid)| !is_valid).for_each(|(entry, _)| {
                 valid[entry * each..(entry + 1) * each].fill(false);
@@ -51,7 +51,7 @@ impl Source<'_> {
         valid
     }
 
-    /// The entries of the leaf that are the elements of the tensor, in row-major order.
+    /// The indices of the tensor's elements in the leaf array, in the tensor's row-major order.
     fn in_memory(&self) -> impl Iterator<Item = usize> + '_ {
         let is_permuted = !layout::is_row_major(&self.shape, Some(&self.strides));
         let permuted = |element: usize| {
@@ -66,7 +66,7 @@ impl Source<'_> {
             .map(move |element| self.window.start + if is_permuted { permuted(element) } else { element })
     }
 
-    /// The elements where they are, if they are plain.
+    /// The elements in place, if they are stored as the tensor has them.
     pub(crate) fn view(&self) -> Result<TensorRef<'_>, Error> {
         let (buffer, range) = self.bytes()?;
         let (data, shape, strides) = (buffer[range].as_ptr(), &*self.shape, Some(&*self.strides));
@@ -76,7 +76,7 @@ impl Source<'_> {
         Ok(unsafe { TensorRef::from_descriptor(tensor) })
     }
 
-    /// The elements that are not stored as such.
+    /// A copy of elements that are stored in another form, decoded.
     fn decode(&self) -> Result<Tensor, Error> {
         let like = self.anywhere(&self.shape)?;
         let (leaf, entries) = (self.leaf, self.in_memory());
@@ -116,7 +116,7 @@ impl Source<'_> {
         }
     }
 
-    /// The values that the keys of a dictionary name. Null keys name the zero.
+    /// The dictionary's values for its keys. A null key gives a zero.
     fn look_up<T: Element + ArrowNativeType>(
         &self,
         like: &Descriptor<'_>,
@@ -143,7 +143,7 @@ impl Source<'_> {
     }
 }
 
-/// A row-major tensor like `like` of these elements.
+/// A row-major tensor of these elements, with the shape and the type of `like`.
 fn collect<T: Element>(like: &Descriptor<'_>, elements: impl Iterator<Item = T>) -> Result<Tensor, Error> {
     like.check_dtype(T::DTYPE)?;
     let expected = like.len();
@@ -171,7 +171,7 @@ fn fill_nulls<T: Element>(tensor: &mut Tensor, valid: impl Iterator<Item = bool>
     Ok(())
 }
 
-/// A decimal of this integer.
+/// The value of a decimal that is stored as this integer.
 fn scaled(integer: f64, scale: i8) -> f64 {
     let unit = 10f64.powi(i32::from(scale).abs());
     if scale < 0 { integer * unit } else { integer / unit }

@@ -6,10 +6,10 @@ use dlbridge_core::{DataType, DataTypeCode, Error, Excerpt, Interchange};
 use crate::options::Decimals;
 use crate::{Arrow, NAME, Options};
 
-/// The unscaled integers of 128-bit decimals.
+/// The type of the unscaled integers that store 128-bit decimals.
 const INT128: DataType = DataType::new(DataTypeCode::INT, 128, 1);
 
-/// Arrow's numbers in DLPack's terms. Arrow has no `bfloat16`, no complex numbers and no small floats.
+/// Arrow's types of numbers and the same types of DLPack. Arrow has no `bfloat16`, complex numbers or 8-bit floats.
 const DTYPES: &[(ArrowType, DataType)] = &[
     (ArrowType::Boolean, DataType::BOOL),
     (ArrowType::Int8, DataType::INT8),
@@ -28,7 +28,7 @@ const DTYPES: &[(ArrowType, DataType)] = &[
 impl Interchange<Arrow> for ArrowType {
     type Standard = DataType;
 
-    /// Of plain numbers and booleans only: what a timestamp or a decimal is read as depends on [`Options`].
+    /// Only for plain numbers and booleans: how a timestamp or a decimal is read depends on [`Options`].
     fn to_dlpack(&self) -> Result<DataType, Error> {
         plain(self).ok_or_else(|| unsupported(self))
     }
@@ -46,7 +46,7 @@ fn plain(dtype: &ArrowType) -> Option<DataType> {
 /// How an array stores the elements of its tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Storage {
-    /// As the tensor has them.
+    /// In the form that the tensor has them in.
     Plain,
     /// Booleans in bits.
     Bits,
@@ -61,7 +61,7 @@ pub(crate) enum Storage {
     },
 }
 
-/// What the elements of an array of type `dtype` are as elements of a tensor, and how they are stored.
+/// The tensor's element type for an array of type `dtype`, and how the array stores such elements.
 pub(crate) fn elements(dtype: &ArrowType, options: &Options) -> Result<(DataType, Storage), Error> {
     use ArrowType::*;
     const FLOATS: &str = "Options::decimals_as_floats";

@@ -11,14 +11,14 @@ use crate::dtype::by_dtype;
 use crate::source::Source;
 use crate::{Arrow, Column, NAME, Options};
 
-/// What keeps an exported buffer alive that others may read, too.
+/// The owner of a tensor over a buffer that others may read, too.
 pub(crate) struct Exported(pub(crate) Buffer);
 
 /// What can be read as a [`Source`].
 pub(crate) trait AsSource {
     fn source(&self) -> Result<Source<'_>, Error>;
 
-    /// Says in which column an error is, if that is known.
+    /// Adds to an error the name of the column that it is about, if the name is known.
     fn locate(&self, error: Error) -> Error {
         error
     }
@@ -57,7 +57,7 @@ arrays! {
     [K: ArrowDictionaryKeyType] DictionaryArray<K>;
 }
 
-/// One table of what is exported as the array in it, by value and by reference.
+/// Implements the export of types that hold one array, by value and by reference.
 macro_rules! exports {
     ($([$($generics:tt)*] $ty:ty;)*) => {$(
         impl<$($generics)*> Export<Arrow> for $ty {
@@ -65,7 +65,7 @@ macro_rules! exports {
                 let source = self.source()?;
                 let buffer = source.plain().map_err(|error| self.locate(error))?;
                 let (dtype, shape, strides) = (source.dtype, source.shape, source.strides);
-                drop(self); // The buffer may be the only handle now.
+                drop(self); // Now `buffer` may be the only handle to the memory.
                 own(buffer, dtype, &shape, &strides)
             }
 
@@ -103,7 +103,7 @@ exports! {
     [] Column;
 }
 
-/// One table of buffers: the type, that of its elements, and the buffer in it.
+/// Implements the export of buffers. Each row gives a type, the type of its elements, and the `Buffer` in it.
 macro_rules! buffers {
     ($([$($generics:tt)*] $ty:ty, $element:ty, $this:ident => $buffer:expr;)*) => {$(
         impl<$($generics)*> Export<Arrow> for $ty {
@@ -134,11 +134,11 @@ buffers! {
     [T: ArrowNativeType + Element] ScalarBuffer<T>, T, this => this.inner();
 }
 
-/// A tensor over the elements of `buffer`, which holds just them: writable if this is the only handle to memory that
-/// Arrow allocated, and owned by the vector if it is one.
+/// A tensor over the elements of `buffer`, which holds nothing else. It is writable if `buffer` is the only handle to
+/// memory that Arrow allocated. If the buffer was made from a vector, the tensor is owned by that vector.
 ///
 /// # Errors
-/// Lengths and strides that do not fit the buffer.
+/// The lengths and strides do not fit the buffer.
 pub(crate) fn own(buffer: Buffer, dtype: DataType, shape: &[i64], strides: &[i64]) -> Result<Tensor, Error> {
     layout::validate(shape, Some(strides), dtype, false)?;
     let needed = layout::extent_of(shape, Some(strides)).map_or(0, |extent| extent.highest as usize + 1);
@@ -169,8 +169,8 @@ pub(crate) fn own(buffer: Buffer, dtype: DataType, shape: &[i64], strides: &[i64
 
 /// # Safety
 /// `data` gives the first of the elements that dtype, shape and strides describe, which lie in memory that `owner`
-/// keeps alive and in place, and none of which is written by anybody, nor read by others unless `flags` say read-only. Booleans
-/// are 0 or 1.
+/// keeps alive and in place, and none of which is written by anybody, nor read by others unless `flags` say read-only.
+/// Booleans are 0 or 1.
 pub(crate) unsafe fn place<O: Send + 'static>(
     owner: O,
     (dtype, lengths, steps): (DataType, &[i64], &[i64]),

@@ -1,7 +1,7 @@
 //! The extension types that make tensors of columns: `arrow.fixed_shape_tensor` and `arrow.bool8`.
 //!
-//! Their metadata are read and written here, not by arrow-schema, which misspells a key (`permutations`) so that files
-//! of other libraries do not load. Both spellings are read; the format's own is written.
+//! Their metadata are read and written here and not by arrow-schema, which misspells a key (`permutations`), so that it
+//! cannot load the files of other libraries. Here both spellings are read, and the format's own is written.
 
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
 use arrow_schema::{DataType, Field};
@@ -16,14 +16,14 @@ const FIXED_SHAPE_TENSOR: &str = "arrow.fixed_shape_tensor";
 pub(crate) struct FixedShape {
     /// The lengths of the axes as they lie in memory, row-major.
     pub(crate) shape: Vec<usize>,
-    /// For each axis of the tensor, which one it is in memory; `None` if they are the same.
+    /// For each axis of the tensor, the index of the same axis in memory. `None` if the order is the same.
     pub(crate) permutation: Option<Vec<usize>>,
     /// The names of the axes as they lie in memory.
     pub(crate) dim_names: Option<Vec<String>>,
 }
 
 impl FixedShape {
-    /// What `field` says of its lists of fixed size; `None` if it has no such extension type.
+    /// The metadata of `field`; `None` if it does not have this extension type.
     pub(crate) fn of(field: &Field) -> Result<Option<Self>, Error> {
         if field.extension_type_name() != Some(FIXED_SHAPE_TENSOR) {
             return Ok(None);
@@ -61,7 +61,7 @@ impl FixedShape {
         })
     }
 
-    /// The same, if it is consistent and a tensor of `size` elements.
+    /// The same metadata, checked: they are consistent and describe a tensor of `size` elements.
     fn checked(self, size: usize) -> Result<Self, Error> {
         let product = self.shape.iter().try_fold(1usize, |product, length| product.checked_mul(*length));
         if product != Some(size) {
@@ -80,12 +80,12 @@ impl FixedShape {
         Ok(self)
     }
 
-    /// The axis in memory that each axis of the tensor is.
+    /// For each axis of the tensor, the index of the same axis in memory.
     pub(crate) fn order(&self) -> Vec<usize> {
         self.permutation.clone().unwrap_or_else(|| (0..self.shape.len()).collect())
     }
 
-    /// The same with these names for the tensor's axes.
+    /// The same metadata with these names, given in the order of the tensor's axes.
     pub(crate) fn with_logical_names(self, names: &[&str]) -> Result<Self, Error> {
         let mut in_memory = vec![String::new(); self.shape.len()];
         if names.len() != in_memory.len() {
@@ -95,13 +95,13 @@ impl FixedShape {
         Ok(Self { dim_names: Some(in_memory), ..self })
     }
 
-    /// The names of the tensor's axes.
+    /// The names of the axes, in the order of the tensor's axes.
     pub(crate) fn logical_names(&self) -> Option<Vec<String>> {
         let names = self.dim_names.as_ref()?;
         Some(self.order().into_iter().map(|axis| names[axis].clone()).collect())
     }
 
-    /// `field` as one of this extension type.
+    /// `field` with this extension type.
     pub(crate) fn mark(&self, field: Field) -> Field {
         let mut metadata = Map::from_iter([("shape".to_owned(), json!(self.shape))]);
         metadata.extend(self.permutation.as_ref().map(|axes| ("permutation".to_owned(), json!(axes))));
@@ -119,12 +119,12 @@ pub(crate) fn is_bool8(field: &Field) -> Result<bool, Error> {
     }
 }
 
-/// An extension type that says something of the elements which is not known here.
+/// The name of the field's extension type, if it is one that this adapter does not know.
 pub(crate) fn unknown(field: &Field) -> Option<&str> {
     field.extension_type_name().filter(|name| ![BOOL8, FIXED_SHAPE_TENSOR].contains(name))
 }
 
-/// `field` as one of booleans of one byte.
+/// `field` with the extension type for booleans of one byte.
 pub(crate) fn mark_bool8(field: Field) -> Field {
     mark(field, BOOL8, "")
 }

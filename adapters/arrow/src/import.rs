@@ -15,10 +15,11 @@ use crate::export::Exported;
 use crate::extension::{self, FixedShape};
 use crate::{Arrow, Column, NAME, failed};
 
-/// As deep as any array of other libraries.
+/// The deepest nesting of lists that an import makes: as many axes as the arrays of other libraries have at most.
 const DEEPEST: usize = 64;
 
-/// How memory arrives that Arrow has as a run of elements: shared if they are one and aligned.
+/// The route for elements that Arrow stores one after the other: shared if the tensor has them so (`is_run`) and
+/// aligned.
 pub(crate) fn plan_run(tensor: &Descriptor<'_>, is_run: bool) -> Route {
     if let Err(error) = tensor.check_host() {
         return Route::Impossible(error);
@@ -31,7 +32,7 @@ pub(crate) fn plan_run(tensor: &Descriptor<'_>, is_run: bool) -> Route {
     }
 }
 
-/// As [`plan_run`], for row-major elements of a type that Arrow has.
+/// As [`plan_run`], for elements in row-major order, whose type Arrow must have.
 fn plan(tensor: &Descriptor<'_>) -> Route {
     match ArrowType::from_dlpack(tensor.dtype()) {
         Ok(_) => plan_run(tensor, tensor.is_row_major()),
@@ -39,7 +40,8 @@ fn plan(tensor: &Descriptor<'_>) -> Route {
     }
 }
 
-/// The elements of a tensor, which fill its memory from the first one on.
+/// The elements as a buffer, without a copy. They must lie one after the other, beginning with the tensor's first
+/// element.
 ///
 /// # Errors
 /// [`Error::NotContiguous`] if they do not.
@@ -75,7 +77,7 @@ pub(crate) fn buffer(tensor: Tensor) -> Result<Buffer, Error> {
     })
 }
 
-/// `nbytes` bytes at `data` of the buffer that a tensor was made from.
+/// The part of a buffer that a tensor was made from: `nbytes` bytes at `data`.
 ///
 /// # Safety
 /// The buffer keeps these bytes alive, and nobody writes them while it lives.
@@ -89,7 +91,7 @@ unsafe fn part_of(buffer: Buffer, data: NonNull<u8>, nbytes: usize) -> Buffer {
     unsafe { Buffer::from_custom_allocation(data, nbytes, Arc::new(buffer)) }
 }
 
-/// Bytes: the one type that a buffer without a type is exchanged as.
+/// A `Buffer` has no element type, so it is exchanged as bytes.
 impl Import<Arrow> for Buffer {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         match tensor.check_dtype(DataType::UINT8).and_then(|()| check_ndim(tensor, 1)) {
@@ -108,7 +110,7 @@ impl Import<Arrow> for Buffer {
     }
 }
 
-/// The elements in row-major order.
+/// Takes a tensor of any rank, as its elements in row-major order.
 impl<T: ArrowNativeType + Element> Import<Arrow> for ScalarBuffer<T> {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         match tensor.check_dtype(T::DTYPE) {
@@ -146,7 +148,7 @@ impl<T: ArrowPrimitiveType> Import<Arrow> for PrimitiveArray<T> {
     }
 }
 
-/// Arrow packs booleans into bits.
+/// Always a copy, because Arrow packs booleans into bits.
 impl Import<Arrow> for BooleanArray {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         let check = tensor.check_dtype(DataType::BOOL).and_then(|()| check_ndim(tensor, 1));
@@ -167,7 +169,7 @@ impl Import<Arrow> for BooleanArray {
     }
 }
 
-/// Lists of lists, one level for each axis behind the first.
+/// Makes nested lists, one level for each axis behind the first.
 impl Import<Arrow> for FixedSizeListArray {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         match check_lists(tensor) {
@@ -195,7 +197,7 @@ impl Import<Arrow> for FixedSizeListArray {
     }
 }
 
-/// As the type of array that the tensor's type and rank ask for.
+/// Makes the type of array that fits the tensor's element type and rank.
 impl Import<Arrow> for ArrayRef {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         match (tensor.ndim(), tensor.dtype()) {
@@ -222,8 +224,9 @@ impl Import<Arrow> for ArrayRef {
     }
 }
 
-/// A plain array for one axis, `arrow.fixed_shape_tensor` for more, permuted if the tensor is; booleans as
-/// `arrow.bool8`. The name is empty; see [`Column::named`].
+/// A tensor of one axis becomes a plain array, and one of more axes an `arrow.fixed_shape_tensor`, with a permutation
+/// if its axes lie in memory in another order. Booleans become `arrow.bool8`. The column's name is empty; see
+/// [`Column::named`].
 impl Import<Arrow> for Column {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         match ArrowType::from_dlpack(tensor.dtype()).and_then(|_| check_rows(tensor)) {
@@ -248,7 +251,7 @@ impl Import<Arrow> for Column {
         }
         let size = list_size(axes.iter().product())?;
         let lists = list(Arc::new(field), size, values, rows)?;
-        // `order` says which axis each one in memory is; the permutation says the reverse.
+        // `order` maps an axis in memory to the tensor's axis; the permutation of the format maps the other way.
         let mut permutation = vec![0; order.len()];
         order.iter().enumerate().for_each(|(in_memory, axis)| permutation[*axis] = in_memory);
         let shape = FixedShape {
@@ -266,7 +269,7 @@ impl Import<Arrow> for Column {
     }
 }
 
-/// The axes behind the first in the order in which they lie in memory, without gaps; `None` if they do not.
+/// The axes behind the first, in the order in which they lie in memory. `None` if no order of them is without gaps.
 fn order(tensor: &Descriptor<'_>) -> Option<Vec<usize>> {
     let (shape, strides) = (tensor.shape(), tensor.strides().to_vec());
     let mut order: Vec<usize> = (1..shape.len()).collect();
@@ -274,7 +277,7 @@ fn order(tensor: &Descriptor<'_>) -> Option<Vec<usize>> {
         order.iter_mut().for_each(|axis| *axis -= 1);
         return Some(order);
     }
-    // Axes of length 1 can stand anywhere.
+    // Axes of length 1 fit in at any position.
     order.sort_by_key(|axis| std::cmp::Reverse(if shape[*axis] == 1 { 0 } else { strides[*axis] }));
     let permuted = |numbers: &[i64]| -> Vec<i64> {
         std::iter::once(numbers[0]).chain(order.iter().map(|axis| numbers[*axis])).collect()
@@ -290,7 +293,7 @@ fn check_ndim(tensor: &Descriptor<'_>, expected: usize) -> Result<(), Error> {
     }
 }
 
-/// There is a first axis, whose indices are rows, and the others are no longer than a list can be.
+/// Checks that there is a first axis, that of the rows, and that one row is no longer than a list of Arrow can be.
 fn check_rows(tensor: &Descriptor<'_>) -> Result<(), Error> {
     let Some((_, axes)) = tensor.shape().split_first() else {
         return Err(Error::NdimMismatch { expected: 1, found: 0 });
@@ -298,7 +301,8 @@ fn check_rows(tensor: &Descriptor<'_>) -> Result<(), Error> {
     list_size(axes.iter().map(|length| *length as usize).product()).map(|_| ())
 }
 
-/// There are lists, none longer than a list can be, and not so deep that walking them takes too much stack.
+/// Checks that the tensor can become nested lists: it has two axes or more, no axis is longer than a list of Arrow can
+/// be, and the lists are not nested so deep that walking them would need too much stack.
 fn check_lists(tensor: &Descriptor<'_>) -> Result<(), Error> {
     let found = tensor.ndim();
     if found < 2 {
@@ -332,7 +336,7 @@ pub(crate) fn bytes_or_numbers(dtype: DataType, buffer: Buffer) -> Result<ArrayR
     primitive(if dtype == DataType::BOOL { DataType::INT8 } else { dtype }, buffer)
 }
 
-/// `values` in lists, one level for each axis behind the first.
+/// `values` in nested lists, one level for each axis behind the first.
 fn nest(values: ArrayRef, shape: &[i64]) -> Result<FixedSizeListArray, Error> {
     let (mut values, mut lists) = (values, None);
     for axis in (1..shape.len()).rev() {

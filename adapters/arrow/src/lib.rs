@@ -1,37 +1,48 @@
 //! Arrow columns and record batches as DLPack tensors and back, without a copy.
 //!
-//! | type | out | in |
+//! | type | export | import |
 //! |---|---|---|
-//! | `PrimitiveArray<T>`, `&PrimitiveArray<T>` of numbers | shared, 1-D | shared, 1-D |
-//! | `FixedSizeListArray`, `&FixedSizeListArray`, nested to any depth | shared, N-D (of booleans one copy) | shared in row-major order, 2-D to 64-D (of booleans one copy) |
-//! | `BooleanArray`, `&BooleanArray` | one copy (unpacked) | one copy (packed) |
-//! | `DictionaryArray<K>`, `&DictionaryArray<K>` of numbers | one copy (decoded) | – |
-//! | `ArrayRef`, `&ArrayRef` | as the array in it | as the array in it |
-//! | [`Column`], `&Column`: an array with its `Field` and [`Options`] | shared, extension types included | shared, also in permuted order (`arrow.fixed_shape_tensor`), booleans as `arrow.bool8` |
-//! | `RecordBatch`, `&RecordBatch` of equal columns | shared as `[rows, columns]` if the columns are equally spaced in one allocation, else one copy | shared, 2-D in column-major order |
-//! | [`Matrix`], `&Matrix`: a record batch with [`Options`] | as the record batch | – |
+//! | `PrimitiveArray<T>` of numbers | shared, 1-D | shared, 1-D |
+//! | `FixedSizeListArray`, nested to any depth | shared, N-D | shared in row-major order, 2-D to 64-D |
+//! | `BooleanArray`, and lists of booleans | one copy (unpacked) | one copy (packed) |
+//! | `DictionaryArray<K>` of numbers | one copy (decoded) | – |
+//! | `ArrayRef` | as the array in it | as the array in it |
+//! | [`Column`]: an array with its `Field` and [`Options`] | shared | shared, also with permuted axes |
+//! | `RecordBatch` of equal columns | shared if equally spaced, else one copy | shared, 2-D in column-major order |
+//! | [`Matrix`]: a record batch with [`Options`] | as the record batch | – |
 //! | `Buffer`, `ScalarBuffer<T>` | shared, 1-D (`Buffer` as bytes) | shared in row-major order (`Buffer`: bytes, 1-D) |
 //! | `arrow_schema::DataType` | exchanged | exchanged |
 //!
-//! An array handed over by value that is the only handle to its memory goes out writable, and if its buffer is a
-//! vector (as Parquet readers and `from` make them), as that vector: candle and ndarray take it over without a copy.
-//! Arrow does not show by reference what a buffer is made of, so `route` foresees the read-only tensor in this one case.
-//! Memory that comes in is never written by Arrow. Memory that Arrow would refuse for its alignment is copied by
-//! `convert` and refused by `share`.
+//! Arrays, columns, record batches and matrices are exported by reference as well. A [`Column`] brings its extension
+//! type along: `arrow.fixed_shape_tensor` says in which order the axes lie in memory, and `arrow.bool8` holds booleans
+//! of one byte. A record batch becomes a tensor of shape `[rows, columns]`; it is shared if its columns are equally
+//! spaced in one allocation.
+//!
+//! An array that is handed over by value and is the only handle to its memory is exported as writable. If its buffer is
+//! a vector (Parquet readers and `from` make such buffers), that vector is the tensor's owner, and candle and ndarray
+//! take it over without a copy. Arrow does not show by reference what a buffer is made of, so `route` expects a
+//! read-only tensor in this one case. Arrow never writes imported memory. Memory whose alignment Arrow would refuse is
+//! copied by `convert` and refused by `share`.
 //!
 //! # What is a choice
-//! Whatever would change the meaning of values needs a word of yours: a [`Column`] or a [`Matrix`] with [`Options`].
+//! Whatever would change the meaning of values happens only if you ask for it, by a [`Column`] or a [`Matrix`] with
+//! [`Options`].
 //!
-//! | in the column | without a choice | choices |
+//! | in the column | without an option | options |
 //! |---|---|---|
-//! | nulls (those outside a slice do not count) | [`Error::Nulls`](dlbridge_core::Error::Nulls) | [`Options::fill_nulls`] (one copy), [`Options::keep_nulls`] (shared if the column is otherwise) with [`Column::validity`] as the mask |
-//! | dates, times, timestamps, durations, intervals of months | `Error::NeedsOption` | [`Options::temporal_as_integers`] (shared) |
-//! | decimals | `Error::NeedsOption` | [`Options::decimals_as_integers`] (shared), [`Options::decimals_as_floats`] (one copy) |
-//! | lists | `Error::NeedsOption` | [`Options::lists_as_axis`] (shared, if all have one length) |
-//! | extension types other than `arrow.fixed_shape_tensor` and `arrow.bool8` | `Error::NeedsOption` | [`Options::extensions_as_storage`] (shared) |
-//! | strings, binary, structs, unions, maps, … | `Error::UnsupportedType` | – |
+//! | nulls | [`Error::Nulls`] | [`Options::fill_nulls`] (one copy), [`Options::keep_nulls`] (shared) |
+//! | dates, timestamps, month intervals, … | [`Error::NeedsOption`] | [`Options::temporal_as_integers`] (shared) |
+//! | decimals | as above | [`Options::decimals_as_integers`] (shared), [`Options::decimals_as_floats`] (one copy) |
+//! | lists | as above | [`Options::lists_as_axis`] (shared, if all have one length) |
+//! | extension types unknown here | as above | [`Options::extensions_as_storage`] (shared) |
+//! | strings, binary, structs, unions, maps, … | [`Error::UnsupportedType`] | – |
 //!
-//! Errors name the column, if it has a name, the type and the option.
+//! Nulls outside of a slice do not count. Where nulls are kept, [`Column::validity`] is the mask, and the column is
+//! shared if it would be shared without nulls. Errors name the type, the option, and the column if it has a name.
+//!
+//! [`Error::Nulls`]: dlbridge_core::Error::Nulls
+//! [`Error::NeedsOption`]: dlbridge_core::Error::NeedsOption
+//! [`Error::UnsupportedType`]: dlbridge_core::Error::UnsupportedType
 //!
 //! ```
 //! use arrow_array::{ArrayRef, FixedSizeListArray, Float32Array};
@@ -66,16 +77,16 @@ pub use matrix::Matrix;
 pub use options::{Options, Scalar};
 pub use stream::{Batches, Select, Tensors};
 
-/// The framework, at the version that this adapter is built for.
+/// Arrow's own crates, at the version that this adapter is built for.
 pub use {arrow_array, arrow_buffer, arrow_schema};
 
-/// The marker of this adapter; always inferred.
+/// Stands for Arrow in the type parameters of the traits; Rust always infers it.
 #[derive(Debug)]
 pub enum Arrow {}
 
 const NAME: &str = "arrow";
 
-/// What arrow itself says of an error.
+/// An error that Arrow itself reports, with Arrow's message.
 fn failed(error: impl std::fmt::Display) -> dlbridge_core::Error {
     dlbridge_core::Error::Framework { framework: NAME, message: error.to_string().into() }
 }

@@ -21,7 +21,7 @@ use crate::{Arrow, NAME, Options, failed};
 /// A record batch of equally typed columns, to be read with [`Options`] as a tensor of shape `[rows, columns]`, or
 /// `[rows, columns, …]` if the columns hold lists of one shape.
 ///
-/// Columns that have to be decoded or filled are so one by one, before they are put side by side.
+/// Columns that have to be decoded, or whose nulls are filled, are first copied one by one, and then put side by side.
 #[derive(Clone, Debug)]
 pub struct Matrix {
     batch: RecordBatch,
@@ -50,7 +50,7 @@ impl Matrix {
     /// `Copies: always` (the bits are unpacked).
     ///
     /// # Errors
-    /// What makes no tensor of the columns at all.
+    /// The columns cannot become a tensor at all, whatever their nulls are.
     pub fn validity(&self) -> Result<Tensor, Error> {
         let Columns { columns, .. } = Columns::new(&self.batch, &self.options.keep_nulls())?;
         let masks: Vec<Tensor> = columns.iter().map(Source::validity).collect::<Result<_, _>>()?;
@@ -88,12 +88,12 @@ impl<'a> Columns<'a> {
         };
         let mut shape = first.shape.clone();
         insert_axis(&mut shape, columns.len() as i64);
-        // What cannot be described cannot be copied either.
+        // A shape that DLPack cannot describe could not be copied either.
         layout::validate(&shape, None, first.dtype, false)?;
         Ok(Self { columns, shape })
     }
 
-    /// Where the first element is, and the strides; or else why the columns have to be copied.
+    /// The address of the first element and the strides, if the columns can be shared; otherwise why they cannot.
     fn spacing(&self) -> Result<Result<(*const u8, Dims), Reason>, Error> {
         if let Some(reason) = self.columns.iter().find_map(Source::reason) {
             return Ok(Err(reason));
@@ -102,7 +102,7 @@ impl<'a> Columns<'a> {
         let (buffer, range) = first.bytes()?;
         let data = buffer.as_ptr().wrapping_add(range.start);
         let size = first.dtype.itemsize().unwrap_or(1) as isize;
-        // One column, or none with any element, is as far from the next as it is long.
+        // If there is only one column, or none has any element, no distance can be measured: assume no gaps.
         let mut step = first.window.len() as isize * size;
         for (i, column) in self.columns.iter().enumerate().skip(1).filter(|_| !range.is_empty()) {
             let (other, range) = column.bytes()?;
@@ -149,7 +149,7 @@ impl<'a> Columns<'a> {
     }
 
     fn copy(&self) -> Result<Tensor, Error> {
-        // Columns that are not plain are decoded first; plain ones are read where they are.
+        // Columns stored in another form are decoded first. All others are read in place.
         let decoded: Vec<Option<Tensor>> = self
             .columns
             .iter()
@@ -165,13 +165,14 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// A second axis, that of the columns.
+/// Inserts the number that belongs to the axis of the columns, the second axis.
 fn insert_axis(numbers: &mut Dims, number: i64) {
     numbers.push(number);
     numbers[1..].rotate_right(1);
 }
 
-/// Whether two buffers are parts of one allocation. Each of them keeps it alive, so that no other can be there.
+/// Whether two buffers are parts of one allocation. Equal addresses and sizes prove it, because each buffer keeps its
+/// allocation alive, so that no other can take its place.
 fn is_one_allocation(one: &Buffer, other: &Buffer) -> bool {
     one.data_ptr() == other.data_ptr() && one.capacity() == other.capacity()
 }
@@ -204,7 +205,7 @@ exports! {
     &Matrix, this => &this.batch, &this.options;
 }
 
-/// Columns named `"0"`, `"1"`, …; booleans as `arrow.bool8`. No more than 2²⁰ columns.
+/// The columns are named `"0"`, `"1"`, …, and booleans become `arrow.bool8`. There can be 2²⁰ columns at most.
 impl Import<Arrow> for RecordBatch {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         let [rows, _] = match check(tensor) {
@@ -229,17 +230,18 @@ impl Import<Arrow> for RecordBatch {
         let turned = Descriptor::new(tensor.data(), dtype, device, flags, &shape, Some(&strides))?;
         // SAFETY: the same elements in another order.
         let copy = unsafe { TensorRef::from_descriptor(turned) }.to_contiguous()?;
-        // As it is row-major now, each column is a run.
+        // The copy has columns as its first axis and is row-major, so the elements of a column lie side by side.
         let all = buffer(copy)?;
         let len = all.len().checked_div(columns).unwrap_or(0);
         batch(dtype, rows, (0..columns).map(|column| all.slice_with_length(column * len, len)).collect())
     }
 }
 
-/// More columns than any table has: each takes an allocation and a name, even without rows.
+/// A limit on the number of columns that is beyond any real table: a column takes an allocation and a name even if it
+/// has no rows.
 const MOST_COLUMNS: usize = 1 << 20;
 
-/// Rows and columns of a tensor that a record batch can hold.
+/// The numbers of rows and columns, if a record batch can hold the tensor.
 fn check(tensor: &Descriptor<'_>) -> Result<[usize; 2], Error> {
     ArrowType::from_dlpack(tensor.dtype())?;
     tensor.check_host()?;
@@ -252,7 +254,7 @@ fn check(tensor: &Descriptor<'_>) -> Result<[usize; 2], Error> {
     }
 }
 
-/// The columns of a tensor that has each of them in one run.
+/// The columns of a tensor as buffers, without a copy. The elements of each column must lie side by side.
 fn column_buffers(tensor: Tensor, rows: usize, columns: usize) -> Result<Vec<Buffer>, Error> {
     let descriptor = tensor.descriptor();
     let Some(first) = NonNull::new(tensor.data().cast_mut()).filter(|_| !descriptor.is_empty()) else {
@@ -260,10 +262,11 @@ fn column_buffers(tensor: Tensor, rows: usize, columns: usize) -> Result<Vec<Buf
     };
     let size = tensor.dtype().itemsize().unwrap_or(1);
     let len = rows * size;
-    // The stride of an only column may be anything.
+    // If there is only one column, the stride between columns may be any number.
     let step = if columns == 1 { rows as i64 } else { tensor.strides().iter().nth(1).unwrap_or(0) };
     if step == rows as i64 {
-        // Without gaps: parts of one buffer, so that they are known to be equally spaced when they go out again.
+        // No gaps between columns: they become parts of one buffer, so that a later export can see that they are
+        // equally spaced and share them.
         let all = buffer(tensor)?;
         return Ok((0..columns).map(|column| all.slice_with_length(column * len, len)).collect());
     }

@@ -1,8 +1,9 @@
-//! How a column is read whose elements are no plain numbers: choices that nobody makes but the caller.
+//! Options for columns whose elements are not plain numbers: only the caller can choose how these are read.
 
 use dlbridge_core::{DataType, Error};
 
-/// How to read what is no plain number. Without a choice, each is an error that names the option.
+/// How to read columns that do not hold plain numbers. Without the option that fits, such a column is an error that
+/// names the option.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
     pub(crate) nulls: Nulls,
@@ -29,53 +30,55 @@ pub(crate) enum Decimals {
 }
 
 impl Options {
-    /// No choice: plain numbers only.
+    /// No option set: only plain numbers are read.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Nulls take this value, which must be one of the tensor's type; 128-bit integers cannot be filled. `Copies: once,
-    /// if there are nulls.`
+    /// Nulls are replaced by this value, which the tensor's type must be able to represent. Nulls of 128-bit integers
+    /// cannot be filled. `Copies: once, if there are nulls.`
     #[must_use]
     pub fn fill_nulls(self, value: impl Into<Scalar>) -> Self {
         Self { nulls: Nulls::Fill(value.into()), ..self }
     }
 
-    /// Elements under nulls are whatever Arrow keeps there; [`Column::validity`](crate::Column::validity) is the mask to
-    /// them. Copies no more than a column without nulls.
+    /// Nulls are ignored, so that the tensor has whatever number Arrow stores in their place;
+    /// [`Column::validity`](crate::Column::validity) tells which elements are valid. This copies no more than a column
+    /// without nulls does.
     #[must_use]
     pub fn keep_nulls(self) -> Self {
         Self { nulls: Nulls::Keep, ..self }
     }
 
-    /// Dates, times, timestamps, durations and intervals of months are read as the integers that they are, `int32` or `int64` in the
-    /// column's own unit. `Copies: never.`
+    /// Dates, times, timestamps, durations and intervals of months are read as the integers that store them, `int32` or
+    /// `int64` in the column's own unit. `Copies: never.`
     #[must_use]
     pub fn temporal_as_integers(self) -> Self {
         Self { temporal_as_integers: true, ..self }
     }
 
-    /// Decimals are read as their unscaled integers, of 32, 64 or 128 bits: `1.25` with a scale of 2 is `125`. 256 bits
-    /// have no DLPack type. `Copies: never.`
+    /// Decimals are read as their unscaled integers, of 32, 64 or 128 bits: `1.25` with a scale of 2 is `125`. Decimals
+    /// of 256 bits are refused, because DLPack has no such integer. `Copies: never.`
     #[must_use]
     pub fn decimals_as_integers(self) -> Self {
         Self { decimals: Decimals::Integers, ..self }
     }
 
-    /// Decimals are computed in `float64`: the integer, rounded, by a power of ten. `Copies: always, once.`
+    /// Decimals become `float64`: the unscaled integer, rounded to `float64`, is divided by ten to the power of the
+    /// scale. `Copies: always, once.`
     #[must_use]
     pub fn decimals_as_floats(self) -> Self {
         Self { decimals: Decimals::Floats, ..self }
     }
 
-    /// Lists that all have the same length, null ones included, make up an axis of that length; others are
-    /// [`Error::Ragged`]. `Copies: never.`
+    /// Lists that all have the same length, null ones included, become an axis of that length. Lists of different
+    /// lengths are [`Error::Ragged`]. `Copies: never.`
     #[must_use]
     pub fn lists_as_axis(self) -> Self {
         Self { lists_as_axis: true, ..self }
     }
 
-    /// Extension types that are not known here are read as the numbers that store them. `Copies: never.`
+    /// Extension types that this adapter does not know are read as the numbers that store them. `Copies: never.`
     #[must_use]
     pub fn extensions_as_storage(self) -> Self {
         Self { extensions_as_storage: true, ..self }
@@ -120,8 +123,7 @@ scalars! {
 }
 
 impl Scalar {
-    /// The bytes of this value as an element of `dtype`. Integers and booleans have to be represented exactly, floats
-    /// are rounded.
+    /// The bytes of this value as an element of `dtype`. Integers and booleans must be exact; floats are rounded.
     pub(crate) fn to_bytes(self, dtype: DataType) -> Result<Vec<u8>, Error> {
         macro_rules! int {
             ($ty:ty, $value:expr) => {
@@ -141,7 +143,7 @@ impl Scalar {
             (DataType::FLOAT16, Self::Float(value)) => Some(half::f16::from_f64(value).to_ne_bytes().to_vec()),
             (DataType::FLOAT32, Self::Float(value)) => Some((value as f32).to_ne_bytes().to_vec()),
             (DataType::FLOAT64, Self::Float(value)) => Some(value.to_ne_bytes().to_vec()),
-            // A whole number is a float all the same, where it is exact.
+            // An integer can fill a column of floats, if a float represents it exactly.
             (DataType::FLOAT16 | DataType::FLOAT32 | DataType::FLOAT64, Self::Int(value)) => {
                 let float = value as f64;
                 let digits = match dtype {

@@ -1,4 +1,4 @@
-//! What an array is as a tensor: the one walk from an array down to the buffer that holds its elements.
+//! How an array is read as a tensor: the walk from the array, through its lists, to the buffer with the elements.
 
 use std::ops::Range;
 
@@ -18,9 +18,9 @@ const TOO_MANY: Error = Error::Overflow { quantity: "element count" };
 
 /// An array as a tensor: the first axis is the array's own, the others are those of its lists.
 pub(crate) struct Source<'a> {
-    /// The array that holds the elements, in the order of memory.
+    /// The innermost array, which holds the elements in the order of memory.
     pub(crate) leaf: &'a dyn Array,
-    /// Those entries of it that are elements of the tensor.
+    /// The range of entries of `leaf` that are elements of the tensor.
     pub(crate) window: Range<usize>,
     pub(crate) dtype: DataType,
     pub(crate) storage: Storage,
@@ -34,26 +34,26 @@ pub(crate) struct Source<'a> {
     pub(crate) fill: Option<Vec<u8>>,
 }
 
-/// The way down: the array reached so far, and the axes passed.
+/// The state of the walk down: the array that it has reached, and the axes that it has passed.
 struct Walk<'a> {
     array: &'a dyn Array,
     field: Option<&'a Field>,
     window: Range<usize>,
     lengths: Dims,
-    /// For each axis of the tensor, which of `lengths` it is.
+    /// For each axis of the tensor, the index of its length in `lengths`.
     order: Dims,
     validity: Vec<NullBuffer>,
 }
 
 impl<'a> Walk<'a> {
-    /// An axis of `length` entries.
+    /// Adds an axis of `length` entries.
     fn push(&mut self, length: usize) -> Result<(), Error> {
         self.order.push(self.lengths.len() as i64);
         self.lengths.push(i64::try_from(length).map_err(|_| TOO_MANY)?);
         Ok(())
     }
 
-    /// Steps into the lists of the array; says whether it had any.
+    /// Steps from an array of lists to the array of their entries. Returns whether the array had lists.
     fn step(&mut self, options: &Options) -> Result<bool, Error> {
         let tensor = self.check_extension(options)?;
         match self.array.data_type() {
@@ -82,7 +82,7 @@ impl<'a> Walk<'a> {
         Ok(true)
     }
 
-    /// What the field's extension type says of the shape, if it does.
+    /// Checks the field against the array, and returns the shape that its extension type gives, if it gives one.
     fn check_extension(&self, options: &Options) -> Result<Option<FixedShape>, Error> {
         let Some(field) = self.field else { return Ok(None) };
         if !field.data_type().equals_datatype(self.array.data_type()) {
@@ -97,7 +97,7 @@ impl<'a> Walk<'a> {
         FixedShape::of(field)
     }
 
-    /// Steps into lists that should have one length.
+    /// Steps into lists of variable length, which all must have the same length.
     fn enter<O: OffsetSizeTrait>(
         &mut self,
         child: &'a Field,
@@ -111,7 +111,7 @@ impl<'a> Walk<'a> {
         self.note_nulls(options)?;
         let offsets = &lists.value_offsets()[self.window.start..=self.window.end];
         let lengths = || offsets.windows(2).map(|pair| pair[1].as_usize() - pair[0].as_usize());
-        // A null list mostly is an empty one, so that it is no measure for the others.
+        // The expected length is that of the first valid list: a null list is usually stored as an empty one.
         let valid = lengths().zip(self.window.clone()).find(|(_, list)| lists.is_valid(*list));
         let expected = valid.map(|(length, _)| length).or_else(|| lengths().next()).unwrap_or(0);
         if let Some((row, found)) = lengths().enumerate().find(|(_, length)| *length != expected) {
@@ -123,7 +123,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Remembers which entries of the window are null, if any are. Nulls outside of it do not count.
+    /// Remembers which entries of the window are null, if any are. Nulls outside of the window are ignored.
     fn note_nulls(&mut self, options: &Options) -> Result<(), Error> {
         let nulls = match self.array.data_type() {
             ArrowType::Dictionary(..) => self.array.logical_nulls(),
@@ -144,7 +144,7 @@ impl<'a> Walk<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Walks down `array`, whose field may say what its elements mean.
+    /// Walks down `array`. Its field, if there is one, may give its elements an extension type.
     pub(crate) fn new(array: &'a dyn Array, field: Option<&'a Field>, options: &Options) -> Result<Self, Error> {
         let window = 0..array.len();
         let (lengths, order) = (Dims::default(), Dims::default());
@@ -167,7 +167,7 @@ impl<'a> Source<'a> {
             let bytes = value.to_bytes(source.dtype)?;
             source.fill = Some(bytes).filter(|_| !source.validity.is_empty());
         }
-        // Lengths and strides that fit, and as many entries in the leaf as they say.
+        // Checks that lengths and strides do not overflow, and that the leaf has as many entries as they need.
         let elements = layout::validate(&source.shape, Some(&source.strides), source.dtype, false)?;
         let available = source.leaf.len().saturating_sub(source.window.start);
         if source.window.len() != elements || source.window.end > source.leaf.len() {
@@ -176,7 +176,7 @@ impl<'a> Source<'a> {
         Ok(source)
     }
 
-    /// Reads bytes as booleans: any that is not zero is true.
+    /// Reads the elements as booleans of one byte, of which any that is not zero is true.
     fn be_bool8(&mut self) -> Result<(), Error> {
         let (buffer, range) = self.bytes()?;
         self.dtype = DataType::BOOL;
@@ -186,7 +186,7 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// Where the elements are, if they are plain.
+    /// The buffer that holds the elements, and their range of bytes in it, if the leaf holds plain numbers.
     pub(crate) fn bytes(&self) -> Result<(&'a Buffer, Range<usize>), Error> {
         let leaf = self.leaf;
         let buffer = downcast_primitive_array!(
@@ -210,7 +210,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Calls `read` with what an export would give, or else a copy.
+    /// Calls `read` with a description of what an export would give, or of the copy if the elements cannot be shared.
     pub(crate) fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
         if let Some(reason) = self.reason() {
             return self.anywhere(&self.shape).map(|tensor| read(&tensor, Some(reason)));
@@ -221,7 +221,7 @@ impl<'a> Source<'a> {
         Descriptor::new(data, self.dtype, Device::CPU, flags, &self.shape, strides).map(|tensor| read(&tensor, None))
     }
 
-    /// A row-major tensor of these elements that is not there yet.
+    /// A description of a row-major copy that has not been made yet: its address is not that of any memory.
     pub(crate) fn anywhere<'s>(&self, shape: &'s [i64]) -> Result<Descriptor<'s>, Error> {
         let nowhere = std::ptr::NonNull::<u128>::dangling().as_ptr().cast();
         Descriptor::new(nowhere, self.dtype, Device::CPU, Flags::COPIED, shape, None)

@@ -43,23 +43,23 @@ impl Select {
         Self { what, options: Options::default(), policy: CopyPolicy::IfNeeded }
     }
 
-    /// Read with these options.
+    /// The same selection, read with these options.
     #[must_use]
     pub fn with(self, options: Options) -> Self {
         Self { options, ..self }
     }
 
-    /// Copied as `policy` says; [`CopyPolicy::IfNeeded`] without a word.
+    /// The same selection, copied as `policy` says. The default is [`CopyPolicy::IfNeeded`].
     #[must_use]
     pub fn copying(self, policy: CopyPolicy) -> Self {
         Self { policy, ..self }
     }
 
-    /// The tensor of one batch, as a `T`. For one column, the batch is dropped before the conversion, so that memory that
-    /// nobody else holds can be taken over.
+    /// The tensor of one batch, as a `T`. If the selection is one column, the batch is dropped before the conversion,
+    /// so that memory which nobody else holds can be taken over.
     ///
     /// # Errors
-    /// What [`Bridge::convert_with`] refuses, and columns that are not there.
+    /// Those of [`Bridge::convert_with`], and [`Error::UnknownName`] for a column that the batch does not have.
     pub fn take<T, In>(&self, batch: RecordBatch) -> Result<Converted<T>, Error>
     where
         T: Import<In>,
@@ -89,9 +89,9 @@ fn convert<S: Export<Arrow>, T: Import<In>, In>(source: S, policy: CopyPolicy) -
     Bridge::<Arrow, In>::convert_with::<T>(source, policy)
 }
 
-/// Any reader of record batches: `reader.tensors::<Tensor>(Select::column("embedding"))`.
+/// Implemented for every reader of record batches: `reader.tensors::<Tensor>(Select::column("embedding"))`.
 pub trait Batches<In>: Sized {
-    /// The tensor of each batch, one by one, as a `T`. Nothing is read before it is asked for.
+    /// The tensor of each batch, one by one, as a `T`. A batch is read only when its tensor is asked for.
     ///
     /// `Copies: as the selection says`; each item tells whether it was copied, and why.
     fn tensors<T: Import<In>>(self, select: Select) -> Tensors<Self, T, In>;

@@ -6,7 +6,7 @@ use dlbridge_core::{DataType, Device, DeviceType, Error, Interchange};
 
 use crate::{Burn, NAME};
 
-/// burn's types in DLPack's terms.
+/// burn's element types and the same types of DLPack.
 const DTYPES: &[(DType, DataType)] = &[
     (DType::F64, DataType::FLOAT64),
     (DType::F32, DataType::FLOAT32),
@@ -21,7 +21,7 @@ const DTYPES: &[(DType, DataType)] = &[
     (DType::U16, DataType::UINT16),
     (DType::U8, DataType::UINT8),
     (DType::Bool(BoolStore::Native), DataType::BOOL),
-    // What burn also calls by these types; they come back as those above.
+    // Further names of burn's for two of these types. An import gives the names above.
     (DType::Bool(BoolStore::U8), DataType::BOOL),
     (DType::Flex32, DataType::FLOAT32),
 ];
@@ -57,7 +57,7 @@ const CPUS: &[fn() -> BurnDevice] = &[
 impl Interchange<Burn> for BurnDevice {
     type Standard = Device;
 
-    /// Of burn's CPU backends, with or without autodiff.
+    /// Knows the devices of burn's CPU backends, with or without autodiff.
     fn to_dlpack(&self) -> Result<Device, Error> {
         let device = self.clone().inner();
         match CPUS.iter().any(|cpu| cpu() == device) {
@@ -66,7 +66,7 @@ impl Interchange<Burn> for BurnDevice {
         }
     }
 
-    /// The CPU as flex, or as ndarray where flex is not enabled.
+    /// The CPU becomes the device of flex, or of ndarray if flex is not enabled.
     fn from_dlpack(standard: Device) -> Result<Self, Error> {
         match CPUS.first() {
             Some(cpu) if standard.kind() == DeviceType::CPU => Ok(cpu()),

@@ -1,4 +1,4 @@
-//! flex → DLPack.
+//! Exports of tensors on burn's backend flex.
 
 use std::ptr::NonNull;
 
@@ -15,7 +15,7 @@ use dlbridge_core::{
 use crate::dtype::by_dtype;
 use crate::{Burn, NAME};
 
-/// What keeps an export alive, and becomes a flex tensor again.
+/// The owner of an exported tensor, from which an import makes a flex tensor again.
 pub(crate) struct Exported {
     pub(crate) bytes: Arc<Bytes>,
     pub(crate) layout: Layout,
@@ -24,16 +24,16 @@ pub(crate) struct Exported {
 
 /// A flex tensor, checked to lie within its memory.
 struct Source {
-    /// The first element; dangling if the memory is not there yet.
+    /// The address of the first element; dangling if the memory has not been read yet.
     data: *const u8,
-    /// Of the first element, in bytes.
+    /// The offset of the first element, in bytes.
     offset: usize,
     dtype: DataType,
     shape: Dims,
     strides: Dims,
-    /// Whether the tensor is just the elements of its memory, one after the other.
+    /// Whether the tensor is row-major and covers all of its memory.
     is_whole: bool,
-    /// The memory has to be read from a file or a device first.
+    /// Whether the memory has to be read from a file or a device first.
     is_lazy: bool,
 }
 
@@ -44,7 +44,7 @@ impl Source {
         let shape: Result<Dims, _> = layout.shape().iter().map(|length| i64::try_from(*length)).collect();
         let shape = shape.map_err(overflow)?;
         let strides: Dims = layout.strides().iter().map(|stride| *stride as i64).collect();
-        // Layouts are made by safe code: check, do not trust.
+        // Safe code can make any layout, so it has to be checked.
         if shape.len() != strides.len() {
             return Err(Error::LengthMismatch { expected: shape.len(), found: strides.len() });
         }
@@ -59,7 +59,7 @@ impl Source {
         }
         let offset = layout.start_offset().saturating_mul(dtype.size()).min(bytes.len());
         let (data, is_lazy) = match bytes.read(reader) {
-            // Of the whole memory, because negative strides reach below the first element.
+            // All of the memory is asked for, because negative strides reach below the first element.
             Ok(bytes) => (bytes.as_ptr().wrapping_add(offset), false),
             Err(AccessError::WouldCopy) => (NonNull::<u128>::dangling().as_ptr().cast_const().cast(), true),
             Err(error) => return Err(Error::Framework { framework: NAME, message: error.to_string().into() }),
@@ -69,7 +69,7 @@ impl Source {
         Ok(Self { data, offset, dtype: standard, shape, strides, is_whole, is_lazy })
     }
 
-    /// Whether elements share memory, which nobody should write then.
+    /// Whether elements may share memory, so that nobody should write it.
     fn overlaps(&self) -> bool {
         layout::may_overlap(&self.shape, Some(&self.strides))
     }
@@ -78,9 +78,11 @@ impl Source {
         Descriptor::new(self.data, self.dtype, Device::CPU, flags, &self.shape, Some(&self.strides))
     }
 
+    /// A tensor over this memory, owned by `owner`.
+    ///
     /// # Safety
-    /// `data` is the first element, in memory that the bytes in `owner` keep alive and in place, and that nobody writes,
-    /// nor reads any of it unless `flags` say read-only.
+    /// `data` is the first element, in memory that the bytes in `owner` keep alive and in place, and that nobody
+    /// writes, nor reads any of it unless `flags` say read-only.
     unsafe fn place(&self, owner: Exported, flags: Flags, data: *mut u8) -> Tensor {
         let memory = Memory { dtype: self.dtype, device: Device::CPU, flags, is_valid: false };
         // SAFETY: `new` has checked that the layout lies within the memory; the rest is the caller's promise.
@@ -94,8 +96,8 @@ impl Source {
     }
 }
 
-/// Whether these bytes, if there is no other handle, may be written as they are: they are Rust's allocator's, and not
-/// shared behind the scenes, for what is shared gives views.
+/// Whether these bytes may be written in place if there is no other handle. They must come from Rust's allocator and
+/// must not be shared inside burn, which is told by a trial: only shared bytes can give a view of themselves.
 fn is_own(bytes: &Bytes) -> bool {
     bytes.property() == AllocationProperty::Native && matches!(bytes.view(0, 0), Err(ViewError::Unsupported))
 }
@@ -116,7 +118,7 @@ impl Export<Burn> for FlexTensor {
                 return Ok(unsafe { source.place(Exported { bytes, layout, dtype }, Flags::READ_ONLY, data) });
             }
         };
-        // The only handle: the vector itself, if it is one.
+        // This is the only handle. If the memory is a vector, export that vector.
         let vec = by_dtype!(
             source.dtype,
             T => match source.is_whole {
@@ -147,12 +149,12 @@ impl Export<Burn> for FlexTensor {
 
     fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
         let bytes = self.data_arc();
-        // One handle is the tensor's, and one is the one just made.
+        // Two handles: the tensor's own, and `bytes`.
         describe(&bytes, self.layout(), self.dtype(), Arc::strong_count(&bytes) == 2, read)
     }
 }
 
-/// Describes what an export would give, by value of the only handle or otherwise.
+/// Describes what an export would give. `is_unique` tells that it would be by value and from the only handle.
 fn describe<R>(
     bytes: &Bytes,
     layout: &Layout,
@@ -164,7 +166,7 @@ fn describe<R>(
     let is_own = is_unique && is_own(bytes);
     let flags = if is_own && !source.overlaps() { Flags::empty() } else { Flags::READ_ONLY };
     let tensor = source.describe(flags)?;
-    // As burn decides whether bytes are a vector.
+    // The same conditions by which burn gives its bytes as a vector.
     let is_vec =
         |align, size| is_own && source.is_whole && bytes.align() == align && bytes.capacity().is_multiple_of(size);
     let tensor = by_dtype!(
@@ -198,12 +200,12 @@ impl Export<Burn> for &FlexTensor {
     }
 }
 
-/// The flex tensor in a tensor of burn's, as a further handle.
+/// A further handle to the flex tensor inside a tensor of burn's.
 pub(crate) fn primitive<const D: usize, K>(tensor: &BurnTensor<D, K>) -> Result<FlexTensor, Error>
 where
     K: Autodiff + BackendPrimitive<Flex, Primitive = FlexTensor>,
 {
-    tensor.dtype().to_dlpack()?; // Quantized tensors are of no kind that has a primitive.
+    tensor.dtype().to_dlpack()?; // Refuses quantized tensors, which have no primitive of any such kind.
     let what = "shared host memory on this backend: copy the tensor with `dlbridge_burn::to_host`";
     tensor.clone().inner().try_into_primitive::<Flex>().map_err(|_| Error::Unsupported { framework: NAME, what })
 }
@@ -214,7 +216,7 @@ where
 {
     fn export(self) -> Result<Tensor, Error> {
         let primitive = primitive(&self)?;
-        drop(self); // The primitive may be the only handle now.
+        drop(self); // Now `primitive` may be the only handle to the memory.
         primitive.export()
     }
 
@@ -225,7 +227,7 @@ where
     fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
         let primitive = primitive(self)?;
         let bytes = primitive.data_arc();
-        // The tensor's handle, the primitive's and the one just made.
+        // Three handles: those of the tensor and of the primitive, and `bytes`.
         let is_unique = Arc::strong_count(&bytes) == 3;
         self::describe(&bytes, primitive.layout(), primitive.dtype(), is_unique, read)
     }

@@ -1,4 +1,4 @@
-//! Tensors of any backend, GPUs included, copied through host memory under names that say so.
+//! Copies between host memory and tensors on any backend, GPUs included.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,13 +12,13 @@ use dlbridge_core::{DataType, Descriptor, Device, Error, Flags, Interchange, Mem
 use crate::NAME;
 use crate::dtype::by_dtype;
 
-/// A row-major tensor in host memory with the elements of a tensor on any backend. Waits for the device. Booleans arrive
-/// as one byte each, whatever the device keeps them in.
+/// Copies a tensor on any backend to a row-major tensor in host memory. Waits for the device. Booleans become one byte
+/// each, in whatever form the device stores them.
 ///
-/// `Copies: always`: what burn's own `to_data` copies, and nothing on top of it.
+/// `Copies: always`: what burn's own `to_data` copies, and nothing more.
 ///
 /// # Errors
-/// Types that DLPack cannot express, and what burn says of the device.
+/// DLPack cannot express the element type, or burn reports that the device failed.
 pub fn to_host<const D: usize, K: Basic>(tensor: &BurnTensor<D, K>) -> Result<Tensor, Error> {
     if !tensor.dtype().is_bool() {
         tensor.dtype().to_dlpack()?;
@@ -32,14 +32,14 @@ pub fn to_host<const D: usize, K: Basic>(tensor: &BurnTensor<D, K>) -> Result<Te
         dtype,
         T => match bytes.try_into_vec::<T>() {
             Ok(vec) => Ok(Tensor::new(vec, &shape)?),
-            // Memory of another alignment, or of a device's own: kept as it is.
+            // The bytes are no vector of `T`, as when a device allocated them: the tensor keeps them as they are.
             Err(bytes) => own(bytes, dtype, &shape),
         },
         _ => Err(Error::Inexpressible { framework: NAME, what: "this dtype" })
     )
 }
 
-/// A row-major tensor over bytes that nobody else has.
+/// A row-major tensor over bytes, to which there is no other handle.
 fn own(bytes: Bytes, dtype: DataType, shape: &[usize]) -> Result<Tensor, Error> {
     let lengths: Dims = shape.iter().map(|length| *length as i64).collect();
     let needed = layout::count(&lengths)?.saturating_mul(dtype.itemsize().unwrap_or(1));
@@ -60,14 +60,14 @@ fn own(bytes: Bytes, dtype: DataType, shape: &[usize]) -> Result<Tensor, Error> 
     })
 }
 
-/// A tensor on any device of burn's with the elements of `tensor`, of the same type. Booleans arrive in the device's own
-/// store.
+/// Copies `tensor` to a tensor of the same element type on any device of burn's. Booleans are stored in the form that
+/// the device uses.
 ///
 /// `Copies: always`.
 ///
 /// # Errors
-/// As the imports: another rank or kind, a type that burn or the device lacks, memory that the CPU cannot read; a tensor
-/// of no axes, which burn makes on no device; a device that is not there.
+/// As for the imports: another rank or kind, a type that burn or the device lacks, memory that the CPU cannot read.
+/// Also a tensor without axes, which burn cannot make on a chosen device, and a device that is not there.
 pub fn from_host<const D: usize, K: Basic + TensorKind>(
     tensor: &TensorRef<'_>,
     device: &BurnDevice,
@@ -96,9 +96,9 @@ pub fn from_host<const D: usize, K: Basic + TensorKind>(
     })
 }
 
-/// What burn says by panicking, that a device is not there above all, as an error.
+/// Turns a panic of burn's into an error. burn panics above all if a device is not there.
 fn guarded<T>(ask: impl FnOnce() -> Result<T, String>) -> Result<T, Error> {
-    // Nothing that `ask` has begun is used after a panic.
+    // After a panic, nothing that `ask` has touched is used again.
     catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|panic| Err(reason(&*panic))).map_err(failed)
 }
 
@@ -111,7 +111,7 @@ fn failed(message: String) -> Error {
     Error::Framework { framework: NAME, message: message.into() }
 }
 
-/// Rank and kind are those of a `Tensor<D, K>`.
+/// Checks that rank and kind are those of a `Tensor<D, K>`.
 pub(crate) fn check<const D: usize, K: TensorKind>(tensor: &Descriptor<'_>) -> Result<(), Error> {
     let dtype = DType::from_dlpack(tensor.dtype())?;
     let (is_kind, framework) = match K::KIND {

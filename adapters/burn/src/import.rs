@@ -1,4 +1,4 @@
-//! DLPack → flex.
+//! Imports as tensors on burn's backend flex.
 
 use burn_flex::{Flex, FlexTensor, Layout};
 use burn_std::{Bytes, DType, Shape};
@@ -12,7 +12,7 @@ use crate::host::check;
 use crate::memory::foreign;
 use crate::{Burn, NAME};
 
-/// The type that burn has the elements as. Booleans are looked at, because burn reads them without a look.
+/// burn's type for the elements. The bytes of booleans are checked to be 0 or 1, because burn reads them unchecked.
 pub(crate) fn checked_dtype(tensor: &Tensor) -> Result<DType, Error> {
     let dtype = DType::from_dlpack(tensor.dtype())?;
     if dtype.is_bool() {
@@ -51,11 +51,11 @@ impl Import<Burn> for FlexTensor {
             _ => tensor
         );
         let strides = tensor.strides().iter().zip(tensor.shape());
-        // Strides that are not walked may be anything; burn computes with them.
+        // The stride of an axis of length 1 is never used and may be any number, but burn would compute with it.
         let strides = strides.map(|(stride, length)| if *length > 1 { stride as isize } else { 1 }).collect();
         Ok(match foreign(tensor) {
             Some((bytes, offset)) => Self::new(bytes, Layout::new(shape, strides, offset / dtype.size()), dtype),
-            // Without elements: burn wants an aligned address all the same.
+            // There are no elements. burn wants an aligned address all the same.
             None => Self::new(Bytes::from_elems(Vec::<u128>::new()), Layout::contiguous(shape), dtype),
         })
     }
@@ -65,7 +65,7 @@ impl Import<Burn> for FlexTensor {
     }
 }
 
-/// On the device `Device::flex()`, without autodiff.
+/// The tensor is on the device `Device::flex()`, without autodiff.
 impl<const D: usize, K> Import<Burn> for BurnTensor<D, K>
 where
     K: Autodiff + TensorKind + BackendPrimitive<Flex, Primitive = FlexTensor>,

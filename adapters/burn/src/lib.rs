@@ -1,45 +1,52 @@
 //! burn tensors as DLPack tensors without a copy, and back.
 //!
-//! | type | out | in |
+//! | type | export | import |
 //! |---|---|---|
-//! | `Tensor<D, K>`, `&Tensor<D, K>` on the backend flex (float, int, bool; with or without autodiff) | shared, any layout; writable if it is the only handle | shared, any layout |
-//! | `FlexTensor`, `&FlexTensor` (the backend's primitive) | as above | as above |
+//! | `Tensor<D, K>` on the backend flex | shared, any layout | shared, any layout |
+//! | `FlexTensor`, the primitive of that backend | shared, any layout | shared, any layout |
+//! | `NdArrayTensor` (feature `ndarray`) | shared, any layout | shared in row-major order, else one copy |
 //! | `Tensor<D, K>` on any other backend | [`to_host`], copied | [`from_host`], copied |
-//! | `NdArrayTensor`, `&NdArrayTensor` (feature `ndarray`; the primitive of a backend that burn has deprecated) | shared, any layout; writable if it is the only handle | shared in row-major order, else one copy |
 //! | `burn_std::DType`, `burn_tensor::Device` | exchanged | exchanged |
 //!
-//! For a tensor on the backend ndarray, take the primitive: `tensor.try_into_primitive::<NdArray>()`, and
-//! `Tensor::from_primitive::<NdArray>`. That backend has no `f16` and no `bf16`, and copies borrowed memory in most
-//! operations, views included; its own arrays come back as borrowed memory.
+//! Tensors are float, int or bool, with or without autodiff. They and the primitives are exported by reference as well.
+//! An export is writable if it is the only handle to its memory.
 //!
-//! All types of flex go both ways: floats (`f16` and `bf16` too), integers of both signs, booleans of one byte.
-//! `Flex32` is `float32` in memory. Quantized tensors and booleans of four bytes are errors. The type that a tensor has
-//! is the type that arrives: nothing is converted to a device's default.
+//! `NdArrayTensor` is the primitive of the backend ndarray, which burn has deprecated. To share a tensor on that
+//! backend, convert it with `tensor.try_into_primitive::<NdArray>()`, and back with
+//! `Tensor::from_primitive::<NdArray>`. The backend has no `f16` and no `bf16`, and copies borrowed memory in most
+//! operations, even to make a view. Its own arrays, once exported and imported again, are borrowed memory to it.
 //!
-//! The only handle goes out as the vector that its memory is, so that candle and ndarray take it over. The results of
-//! some operations (`matmul`, `zeros`) are no vectors of their type, but memory aligned to 16 bytes: these are writable,
-//! and candle and ndarray copy them. Memory that burn has yet to read from a file is a copy, and is read for it.
+//! All types of flex can be exported and imported: floats (`f16` and `bf16` too), signed and unsigned integers, and
+//! booleans of one byte. `Flex32` is `float32` in memory. Quantized tensors and booleans of four bytes are errors. A
+//! tensor keeps its element type: nothing is converted to a device's default.
+//!
+//! If the exported tensor is the only handle to its memory and that memory is a vector, the vector owns the export, and
+//! candle and ndarray take it over. The results of some operations (`matmul`, `zeros`) are no vectors of their element
+//! type, but memory aligned to 16 bytes: these are exported as writable, and candle and ndarray copy them. Memory that
+//! burn has yet to read from a file cannot be shared: `convert` reads it and copies it.
 //!
 //! # Copy-on-write
-//! burn writes in place only to memory that one tensor alone holds. An export is a handle, so whatever burn does to the
-//! tensor meanwhile happens in memory of its own. An import holds foreign memory that nobody may write: the first
-//! operation that would write in place copies it, **and lets go of the foreign memory at once**. The copy takes what
-//! lies between the lowest and the highest element, gaps included.
+//! burn writes in place only if one tensor alone holds the memory. An export counts as a further handle, so whatever
+//! burn does to the tensor afterwards happens in other memory. An import holds foreign memory that nobody may write:
+//! the first operation that would write in place copies it, **and releases the foreign memory at once**. The copy takes
+//! everything between the lowest and the highest element, gaps included.
 //!
 //! # Automatic differentiation
-//! A tensor with autodiff goes out as the tensor inside; no gradient flows through what others do with its memory.
-//! `Tensor::autodiff` puts an imported tensor onto the tape, without a copy.
+//! A tensor with autodiff is exported as the tensor inside; no gradient flows through what others do with its memory.
+//! `Tensor::autodiff` makes an imported tensor track gradients, without a copy.
 //!
 //! # GPUs
-//! Sharing GPU memory with cubecl's runtimes is not built yet; `to_host` and `from_host` copy through host memory, under
-//! their names. What the way without a copy will be: for CUDA, burn's primitive holds a handle whose resource
-//! (`client.get_resource`) pins a device address while it lives, so that an export can keep the handle and give that
-//! address once the client has synchronised, because its stream is not public; with fusion, the tensor is resolved
-//! first. Strides may be pitched, which DLPack can say. An import has to copy: cubecl registers no foreign memory.
+//! Sharing GPU memory with cubecl's runtimes is not built yet; [`to_host`] and [`from_host`] copy through host memory.
+//! For CUDA, an export without a copy would work like this: burn's primitive holds a handle whose resource
+//! (`client.get_resource`) pins a device address while it lives. The export would keep that handle, and give the
+//! address once the client has synchronised, which is needed because its stream is not public. With fusion, the tensor
+//! would be resolved first. Strides may be pitched, which DLPack can express. An import would have to copy, because
+//! cubecl registers no foreign memory.
 //!
 //! # burn-tch
-//! burn's libtorch backend has no feature here: it is deprecated, and would pin `tch` to an old version. Its tensors hold
-//! a public `tch::Tensor`, which `dlbridge-tch` takes at burn-tch's own version (`recipes/burn-tch` in the repository).
+//! burn's libtorch backend has no feature here: it is deprecated, and would pin `tch` to an old version. Its tensors
+//! hold a public `tch::Tensor`, which `dlbridge-tch` can share if it is built with burn-tch's version of tch; see
+//! `examples/burn-tch` in the repository.
 //!
 //! ```
 //! use burn_tensor::{Device, Tensor};
@@ -75,10 +82,10 @@ pub use burn_flex;
 #[cfg(feature = "ndarray")]
 #[expect(deprecated, reason = "burn has deprecated the backend; it is still used")]
 pub use burn_ndarray;
-/// The framework, at the version that this adapter is built for.
+/// burn's own crates, at the version that this adapter is built for.
 pub use {burn_std, burn_tensor};
 
-/// The marker of this adapter; always inferred.
+/// Stands for burn in the type parameters of the traits; Rust always infers it.
 #[derive(Debug)]
 pub enum Burn {}
 

@@ -1,4 +1,4 @@
-//! Foreign memory as burn's `Bytes`: copied when burn would write, and let go of at once.
+//! Foreign memory as burn's `Bytes`. When burn would write to it, it is copied, and released at once.
 
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -11,8 +11,8 @@ use dlbridge_core::Tensor;
 /// The largest alignment that burn asks for.
 const MOST_ALIGN: usize = align_of::<u128>();
 
-/// The bytes of a tensor of whole bytes on the host, from its lowest element to its highest, and where in them the first
-/// element is; `None` if there are no elements.
+/// The bytes of a tensor in host memory, from its lowest element to its highest, and the offset of the first element in
+/// them. `None` if there are no elements, or if elements are smaller than a byte.
 pub(crate) fn foreign(tensor: Tensor) -> Option<(Bytes, usize)> {
     let descriptor = tensor.descriptor();
     let (extent, size) = (descriptor.extent()?, tensor.dtype().itemsize()?);
@@ -23,7 +23,7 @@ pub(crate) fn foreign(tensor: Tensor) -> Option<(Bytes, usize)> {
     Some((unsafe { Bytes::from_controller(Box::new(Foreign { memory, len }), len) }, first))
 }
 
-/// Controls memory that is foreign until burn writes to it.
+/// The controller of burn's bytes over memory that is foreign until burn writes to it.
 struct Foreign {
     memory: Memory,
     /// The size in bytes.
@@ -33,7 +33,7 @@ struct Foreign {
 enum Memory {
     /// Invariant: `owner` keeps [`Foreign::len`] bytes from `lowest` on alive, and nobody writes them.
     Foreign { lowest: NonNull<u8>, owner: Arc<Tensor> },
-    /// A copy, in units so large that they are aligned for every element; at least [`Foreign::len`] bytes.
+    /// A copy of at least [`Foreign::len`] bytes. Its unit is `u128`, so that it is aligned for every element type.
     Own(Vec<u128>),
 }
 
@@ -52,7 +52,7 @@ impl Foreign {
         unsafe { slice::from_raw_parts(data, self.len) }
     }
 
-    /// A part of the memory, if it is foreign still.
+    /// A part of the memory, if it is still foreign.
     fn part(&self, start: usize, len: usize) -> Option<Box<dyn AllocationController>> {
         let Memory::Foreign { lowest, owner } = &self.memory else { return None };
         let lowest = NonNull::new(lowest.as_ptr().wrapping_add(start))?;
@@ -61,7 +61,7 @@ impl Foreign {
     }
 }
 
-/// The bytes in memory of their own, in one copy.
+/// Copies the bytes to new memory.
 fn copy(bytes: &[u8]) -> Vec<u128> {
     let mut units: Vec<u128> = Vec::with_capacity(bytes.len().div_ceil(size_of::<u128>()));
     let data = units.as_mut_ptr().cast::<u8>();
@@ -77,7 +77,7 @@ fn copy(bytes: &[u8]) -> Vec<u128> {
 
 impl AllocationController for Foreign {
     fn alloc_align(&self) -> usize {
-        // As far as the address goes: burn makes copies of parts with the alignment that is said here.
+        // The alignment that the address happens to have: burn makes copies of parts with the alignment given here.
         let address = self.bytes().as_ptr() as usize;
         (address & address.wrapping_neg()).clamp(1, MOST_ALIGN)
     }
@@ -104,7 +104,7 @@ impl AllocationController for Foreign {
             if !policy.copy_allowed() {
                 return Err(AccessError::WouldCopy);
             }
-            self.memory = Memory::Own(copy(self.bytes())); // The owner is dropped here.
+            self.memory = Memory::Own(copy(self.bytes())); // This drops the owner of the foreign memory.
         }
         let Memory::Own(units) = &mut self.memory else { return Err(AccessError::WouldCopy) };
         // SAFETY: the vector has at least `len` bytes, and is borrowed as long as the slice.

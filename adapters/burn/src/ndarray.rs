@@ -1,4 +1,4 @@
-//! burn's deprecated backend ndarray ↔ DLPack: its primitive, which holds either an array or borrowed bytes.
+//! Exports and imports of the primitive of burn's deprecated backend ndarray, which holds an array or borrowed bytes.
 
 use burn_flex::FlexTensor;
 use burn_ndarray::NdArrayTensor;
@@ -14,7 +14,7 @@ use crate::import::checked_dtype;
 use crate::memory::foreign;
 use crate::{Burn, NAME};
 
-/// Calls `$body` for the storage in `$tensor`, whatever its type.
+/// Evaluates `$body` for the storage in `$tensor`, whatever its element type.
 macro_rules! by_storage {
     ($tensor:expr, $storage:ident => $body:expr) => {
         match $tensor {
@@ -45,7 +45,7 @@ fn data<T: dlbridge_core::Element>(view: &ArrayView<'_, T, IxDyn>) -> (*const u8
 impl Export<Burn> for NdArrayTensor {
     fn export(self) -> Result<Tensor, Error> {
         if !self.is_borrowed() {
-            // The array goes out as arrays do: writable if it is the only handle.
+            // The array is exported as all arrays are: writable if it is the only handle.
             return by_storage!(self, storage => storage.into_owned().share());
         }
         let ((data, dtype), (lengths, steps)) =
@@ -79,7 +79,7 @@ impl Export<Burn> for NdArrayTensor {
     }
 }
 
-/// A further handle to the same memory; burn's own clone copies some of what it borrows.
+/// A further handle to the same memory. Fails where burn's `clone` copies, as it does for some borrowed memory.
 fn handle(tensor: &NdArrayTensor) -> Result<NdArrayTensor, Error> {
     let handle = tensor.clone();
     let at = |tensor: &NdArrayTensor| by_storage!(tensor, storage => data(&storage.view()).0);
@@ -125,7 +125,7 @@ impl Import<Burn> for NdArrayTensor {
             Err(tensor) => tensor,
         };
         let shape: Shape = tensor.shape().iter().map(|length| *length as usize).collect::<Vec<_>>().into();
-        // A vector becomes an array, and all other memory is borrowed.
+        // If the tensor is owned by a vector, the vector becomes an array. All other memory is borrowed.
         let bytes = by_dtype!(
             tensor.dtype(),
             T => match tensor.into_vec::<T>() {

@@ -8,8 +8,8 @@ use crate::dtype::by_dtype;
 use crate::lock::Seal;
 use crate::{NAME, failed};
 
-/// Checks that a tensor can be adopted; the error is the reason why it cannot. Memory that candle must not write, or not
-/// all of, is adopted only if it is to be `sealed`.
+/// Checks that a tensor can be adopted; the error is the reason why it cannot. Memory that candle must not write, or
+/// not all of, is adopted only if it is to be `sealed`.
 pub(crate) fn check(tensor: &Descriptor<'_>, sealed: bool) -> Result<(), Reason> {
     by_dtype!(tensor.dtype(), T => check_as::<T>(tensor, sealed), _ => Err(Reason::ForeignMemory))
 }

@@ -1,9 +1,9 @@
 //! The read locks that exports hold: one for each storage, however many exports it has.
 //!
 //! candle keeps a storage behind a lock. `storage_and_layout` waits behind a writer that waits for its turn, and such a
-//! writer may wait for an export to go. So nothing here asks for a lock in that way while an export of the same storage is
-//! alive: reading for a moment goes through a custom operation, to which candle gives the storage even while a writer
-//! waits, and a further export shares the lock of those before it.
+//! writer may wait for an export to go. So nothing here asks for a lock in that way while an export of the same storage
+//! is alive: reading for a moment goes through a custom operation, to which candle gives the storage even while a
+//! writer waits, and a further export shares the lock of those before it.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -17,8 +17,8 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::NAME;
 
-/// Calls `look` with the storage of a tensor on the CPU, which nobody writes meanwhile. Waits for a write that has begun,
-/// but not for one that waits itself.
+/// Calls `look` with the storage of a tensor on the CPU, which nobody writes meanwhile. Waits for a write that has
+/// begun, but not for one that waits itself.
 ///
 /// # Errors
 /// [`Error::UnsupportedDevice`] for a tensor on another device, and what `look` returns.
@@ -56,14 +56,11 @@ enum Held {
     /// Somebody is asking for the lock just now.
     Pending,
     /// How many shares of the lock there are.
-    Shared {
-        shares: usize,
-        _guard: StorageRef<'static>,
-    },
+    Shared { shares: usize, _guard: StorageRef<'static> },
 }
 
-/// What is held, by the address of the storage. Whoever has a share keeps the storage alive, so that no other storage has
-/// its address.
+/// What is held, by the address of the storage. Whoever has a share keeps the storage alive, so that no other storage
+/// has its address.
 static HELD: Mutex<Addresses<Held>> = Mutex::new(HashMap::with_hasher(BuildHasherDefault::new()));
 /// Somebody who was asking for a lock has it.
 static ARRIVED: Condvar = Condvar::new();
@@ -123,8 +120,8 @@ impl Drop for Lock {
 /// How many sealed vectors there are over a block, by the block's address.
 static SEALED: Mutex<Addresses<usize>> = Mutex::new(HashMap::with_hasher(BuildHasherDefault::new()));
 
-/// A foreign block that candle holds, and never writes. It is kept with what owns the block, and goes with the vector: of
-/// several over one block, any goes first.
+/// A foreign block that candle holds, and never writes. It is kept with what owns the block, and goes with the vector:
+/// of several over one block, any goes first.
 pub(crate) struct Seal {
     block: usize,
 }

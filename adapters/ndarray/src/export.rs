@@ -14,8 +14,8 @@ impl<A: Element, D: Dimension + 'static> Export<NdArray> for Array<A, D> {
             // SAFETY: an `Array` is the only handle to its vector.
             return Ok(unsafe { own(self, Flags::empty(), |array| array.as_mut_ptr()) });
         }
-        // In standard order the vector says it all, and whoever wants a vector (or an array of any rank type) can
-        // have it back.
+        // In standard order the vector and the shape describe the array completely. The vector becomes the owner, so
+        // that an import can take it back as a vector or as an array of any rank type.
         let (len, dim, shape): (_, _, Dims) = (self.len(), self.raw_dim(), lengths(&self).collect());
         match self.into_raw_vec_and_offset() {
             (mut vec, None | Some(0)) => {
@@ -58,12 +58,13 @@ impl<A: Element, D: Dimension + 'static> Export<NdArray> for ArcArray<A, D> {
     }
 
     fn describe<R>(&self, read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R) -> Result<R, Error> {
-        // Whether this is the only handle is settled at export; a copy may be announced that will not be needed.
+        // Only the export finds out whether this is the only handle. The description assumes that it is not, so it may
+        // announce a copy that is not needed in the end.
         describe(self, Flags::READ_ONLY, |tensor| read(&tensor.owned_by::<ArcArray<A, IxDyn>>(), None))
     }
 }
 
-/// The array types that borrow their elements: a copy is all they can give away.
+/// The array types that borrow their elements. They can only be exported as a copy.
 macro_rules! borrowed {
     ($([$($generics:tt)*] $ty:ty;)*) => {$(
         impl<$($generics)*, A: Element, D: Dimension> Export<NdArray> for $ty {
@@ -93,7 +94,7 @@ borrowed! {
 /// `Copies: never.`
 ///
 /// # Errors
-/// [`Error::Overflow`] if the array is larger than DLPack can say, which ndarray rules out.
+/// [`Error::Overflow`] if the array is larger than DLPack can express. ndarray itself allows no such array.
 pub fn with_ref<A: Element, D: Dimension, R>(
     array: &ArrayRef<A, D>,
     read: impl FnOnce(TensorRef<'_>) -> R,
@@ -127,11 +128,11 @@ fn copy<A: Element, D: Dimension>(array: &ArrayRef<A, D>) -> Result<Tensor, Erro
     with_ref(array, |tensor| tensor.to_contiguous())?
 }
 
-/// A tensor owned by the array itself, of dynamic rank so that it can come back as any.
+/// A tensor owned by the array itself. The array gets a dynamic rank, so that an import can turn it into any rank.
 ///
 /// # Safety
-/// `data` gives the array's first element. Unless the flags say read-only, the array is the only handle to its storage, and
-/// the address may be written.
+/// `data` gives the array's first element. Unless the flags say read-only, the array is the only handle to its storage,
+/// and the address may be written.
 unsafe fn own<S, A, D>(
     array: ArrayBase<S, D>,
     flags: Flags,

@@ -6,18 +6,19 @@ use core::ops::Deref;
 
 use dlbridge_core::layout::Dims;
 use dlbridge_core::{Descriptor, Element, Error, Export, Import, Lend, Reason, Route, Tensor, TensorRef, ViewMut};
-use ndarray::{ArcArray, Array, ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, Dimension, IxDyn, RawData};
+use ndarray::{ArcArray, Array, ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, Dimension, IxDyn};
 
-use crate::view::{check_ndim, dim};
+use crate::rank::{check_ndim, dim, with_rank};
 use crate::{NAME, NdArray};
 
 /// An array over the memory of another framework, kept alive as long as the array.
 ///
-/// Reads like any array, through [`Deref`] to [`ArrayRef`]; [`Owned::view_mut`] writes if nobody else uses the memory.
+/// It reads like any array, through [`Deref`] to [`ArrayRef`]. [`Owned::view_mut`] gives write access if nobody else
+/// uses the memory.
 /// `Copies: never.`
 pub struct Owned<A: 'static, D: Dimension + 'static> {
-    // Invariant: the view points into the memory of `tensor`, which does not move, and is declared first so that it is
-    // dropped first. Its lifetime is a lie that never leaves this type: it is handed out bound to `&self` only.
+    // Invariant: the view points into the memory of `tensor`, which does not move. The view is declared first, so that
+    // it is dropped first. Its lifetime is not really `'static`: it is handed out only with the lifetime of `&self`.
     view: ArrayView<'static, A, D>,
     tensor: Tensor,
 }
@@ -82,14 +83,15 @@ impl<A: Element, D: Dimension + 'static> Import<NdArray> for Owned<A, D> {
     }
 }
 
-/// Element type, device and rank are those of an array of `A` and `D`.
+/// Checks that element type, device and rank are those of an array of `A` and `D`.
 fn check<A: Element, D: Dimension>(tensor: &Descriptor<'_>) -> Result<(), Error> {
     tensor.check_dtype(A::DTYPE)?;
     tensor.check_host()?;
     check_ndim::<D>(tensor)
 }
 
-/// ndarray's own arrays hold memory of Rust's allocator: shared if the tensor is owned by one of `owners`.
+/// The route to an array type that owns its elements. Such an array can hold only memory that Rust allocated, so the
+/// memory is shared if the tensor is owned by a vector or an array (`is_owned`), and copied otherwise.
 fn plan<A: Element, D: Dimension>(tensor: &Descriptor<'_>, is_owned: bool) -> Route {
     match check::<A, D>(tensor) {
         Err(error) => Route::Impossible(error),
@@ -139,7 +141,7 @@ impl<A: Element, D: Dimension + 'static> Import<NdArray> for ArcArray<A, D> {
     }
 }
 
-/// The array that owns the tensor, if the tensor shows just what the array does.
+/// The array that owns the tensor, if the tensor has the same first element, shape and strides as the array.
 fn take<S, A, D>(tensor: Tensor) -> Result<ArrayBase<S, D>, Error>
 where
     S: Data<Elem = A> + 'static,
@@ -167,13 +169,4 @@ where
 fn from_vec<A, D: Dimension>(shape: D, vec: Vec<A>) -> Result<Array<A, D>, Error> {
     let (expected, found) = (shape.size(), vec.len());
     Array::from_shape_vec(shape, vec).map_err(|_| Error::LengthMismatch { expected, found })
-}
-
-/// The same array with its rank known in another way.
-#[inline(always)]
-pub(crate) fn with_rank<S: RawData, From: Dimension, To: Dimension>(
-    array: ArrayBase<S, From>,
-) -> Result<ArrayBase<S, To>, Error> {
-    let found = array.ndim();
-    array.into_dimensionality().map_err(|_| Error::NdimMismatch { expected: To::NDIM.unwrap_or(found), found })
 }

@@ -1,6 +1,6 @@
 //! ndarray arrays as DLPack tensors and back, without a copy.
 //!
-//! | type | out | in |
+//! | type | export | import |
 //! |---|---|---|
 //! | `Array<A, D>` | shared, writable | shared if it was made from an array or a vector, else one copy |
 //! | `ArcArray<A, D>` | shared, writable if it is the only handle | as `Array` |
@@ -12,9 +12,10 @@
 //! fixed rank or `IxDyn`; lending to a fixed rank allocates nothing. `A` is any
 //! [`Element`](dlbridge_core::Element).
 //!
-//! An array in standard order goes out as its vector, which candle and `Vec` take over. One that begins behind the start
-//! of its vector (after `slice_move`) cannot; ndarray does not tell beforehand, so that `route` calls it shared all the
-//! same, and `share` refuses. `convert` copies it.
+//! An array in standard (row-major) order is exported as its vector, which candle and `Vec` take over without a copy.
+//! They cannot take over an array that begins behind the start of its vector, as it may after `slice_move`. ndarray
+//! does not tell this in advance: `route` then says that the memory will be shared, `share` refuses, and `convert`
+//! copies.
 //!
 //! ```
 //! use dlbridge_core::{Bridge, Lend, Tensor};
@@ -34,15 +35,16 @@ extern crate alloc;
 
 mod export;
 mod import;
+mod rank;
 mod view;
 
 pub use export::with_ref;
 pub use import::Owned;
 
-/// The framework, at the version that this adapter is built for.
+/// The framework's own crate, at the version that this adapter is built for.
 pub use ndarray;
 
-/// The marker of this adapter; always inferred.
+/// Stands for ndarray in the type parameters of the traits; Rust always infers it.
 #[derive(Debug)]
 pub enum NdArray {}
 

@@ -4,10 +4,10 @@ use dlbridge_core::{Descriptor, Element, Error, TensorMut, TensorRef, View, View
 use ndarray::{ArrayView, ArrayViewMut, Axis, Dimension, Ix1, Ix2, Ix3, Ix4, ShapeBuilder, StrideShape};
 
 use crate::NdArray;
-use crate::import::with_rank;
+use crate::rank::{check_ndim, dim, with_rank};
 
-/// Calls `$view` with the rank of `$tensor` as a fixed one where `D` is dynamic. A view of a fixed rank stays in registers;
-/// its numbers are written when it becomes dynamic, and not copied several times on the way.
+/// Calls `$view` with the tensor's rank as a fixed rank, even where `D` is dynamic, for ranks up to 4. A view of a
+/// fixed rank stays in registers, so its lengths and strides are written to memory only once: when it becomes dynamic.
 macro_rules! by_rank {
     ($view:ident::<$A:ident, $D:ident>($tensor:ident)) => {
         match ($D::NDIM, $tensor.descriptor().ndim()) {
@@ -21,7 +21,8 @@ macro_rules! by_rank {
 }
 
 impl<'a, A: Element, D: Dimension> View<'a, NdArray> for ArrayView<'a, A, D> {
-    // Always: of a fixed rank it is short, and to copy a `Result` that was just written takes longer than to make it.
+    // `always`, because the code for a fixed rank is short, and copying the returned `Result` would take longer than
+    // making it.
     #[inline(always)]
     fn view(tensor: TensorRef<'a>) -> Result<Self, Error> {
         by_rank!(view::<A, D>(tensor))
@@ -41,12 +42,12 @@ fn view<A: Element, D: Dimension>(tensor: TensorRef<'_>) -> Result<ArrayView<'_,
     let first = tensor.as_ptr::<A>()?;
     let layout = Layout::<D>::of(&tensor);
     let lowest = first.wrapping_offset(layout.lowest);
-    // SAFETY: the tensor's elements are readable and not written for its lifetime, its layout is checked not to overflow,
-    // and `first` is aligned and checked to hold `A`s. Strides are made non-negative by starting at the lowest
-    // address, and flipped back below.
+    // SAFETY: the tensor's elements are readable and not written for its lifetime, its layout is checked not to
+    // overflow, and `first` is aligned and checked to hold `A`s. Strides are made non-negative by starting at the
+    // lowest address, and flipped back below.
     let view = unsafe { ArrayView::from_shape_ptr(layout.shape, lowest) };
     if layout.lowest < 0 {
-        let mut flipped = view; // Apart, so that the usual view needs no address and stays in registers.
+        let mut flipped = view; // A variable of its own: the usual view then needs no address and stays in registers.
         flip(&tensor, |axis| flipped.invert_axis(axis));
         return Ok(flipped);
     }
@@ -70,28 +71,10 @@ fn view_mut<A: Element, D: Dimension>(mut tensor: TensorMut<'_>) -> Result<Array
     Ok(view)
 }
 
-/// The rank is one that `D` can have.
-#[inline]
-pub(crate) fn check_ndim<D: Dimension>(tensor: &Descriptor<'_>) -> Result<(), Error> {
-    match D::NDIM {
-        Some(expected) if expected != tensor.ndim() => Err(Error::NdimMismatch { expected, found: tensor.ndim() }),
-        _ => Ok(()),
-    }
-}
-
-/// The shape of a tensor whose rank fits `D`. A fixed rank is known to the compiler, which then unrolls the loops.
-#[inline]
-pub(crate) fn dim<D: Dimension>(tensor: &Descriptor<'_>) -> D {
-    let ndim = D::NDIM.unwrap_or(tensor.ndim());
-    let mut dim = D::zeros(ndim);
-    dim.slice_mut().iter_mut().zip(&tensor.shape()[..ndim]).for_each(|(slot, length)| *slot = *length as usize);
-    dim
-}
-
-/// Shape and strides as ndarray takes them: without signs, from the lowest address.
+/// Shape and strides in the form that ndarray takes: no stride is negative, and they count from the lowest address.
 struct Layout<D: Dimension> {
     shape: StrideShape<D>,
-    /// From the first element to the one at the lowest address, in elements; 0 or less.
+    /// The distance from the first element to the one at the lowest address, in elements: 0 or less.
     lowest: isize,
 }
 
@@ -102,14 +85,15 @@ impl<D: Dimension> Layout<D> {
         let shape = dim::<D>(tensor);
         let ndim = shape.ndim();
         let lengths = &tensor.shape()[..ndim];
-        // Row-major, or without elements, so that no stride says anything.
+        // A tensor that is row-major or has no elements: its strides are not needed.
         let Some(given) = tensor.strides().as_slice().filter(|_| !lengths.contains(&0)) else {
             return Self { shape: shape.into_shape_with_order().into(), lowest: 0 };
         };
         let mut strides = D::zeros(ndim);
         let mut lowest = 0;
         for ((length, stride), slot) in lengths.iter().zip(&given[..ndim]).zip(strides.slice_mut()) {
-            // Strides of axes that are not walked may be anything, and stay 0: ndarray wants even those in range.
+            // The stride of an axis of length 1 is never used and may be any number. It is replaced by 0, because
+            // ndarray requires that even such a stride stays within the memory.
             if *length > 1 {
                 *slot = stride.unsigned_abs() as usize;
                 lowest += (*length - 1) as isize * (*stride).min(0) as isize;
@@ -119,7 +103,7 @@ impl<D: Dimension> Layout<D> {
     }
 }
 
-/// Calls `invert` for the axes that are walked backwards.
+/// Calls `invert` for every axis with a negative stride.
 #[cold]
 fn flip(tensor: &Descriptor<'_>, mut invert: impl FnMut(Axis)) {
     for (axis, (length, stride)) in tensor.shape().iter().zip(tensor.strides().iter()).enumerate() {

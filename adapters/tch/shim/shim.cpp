@@ -1,9 +1,9 @@
 // What the Rust side needs of libtorch and tch does not offer: metadata without side effects, a handle to a storage,
 // and tensors over foreign memory.
 //
-// Functions with an `error` catch all exceptions and hand their text over in `*error` (freed by `dlbridge_free`); they
-// then return false. The others ask for nothing that throws. Nothing is validated here: the Rust side has checked every number, because libtorch's own checks
-// throw inside `noexcept` functions, which aborts the process.
+// Functions with an `error` catch all exceptions: they then put the text into `*error`, which the caller frees by
+// `dlbridge_free`, and return false. The others call nothing that throws. Nothing is validated here: the Rust side has
+// checked every number, because libtorch's own checks throw inside `noexcept` functions, which aborts the process.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/core/Allocator.h>
@@ -38,7 +38,7 @@ static_assert(static_cast<int>(c10::ScalarType::UInt64) == 29 && static_cast<int
 static_assert(static_cast<int>(c10::ScalarType::Float4_e2m1fn_x2) == 45);
 static_assert(static_cast<int>(c10::DeviceType::CPU) == 0 && static_cast<int>(c10::DeviceType::CUDA) == 1);
 
-// The head of a `DLManagedTensorVersioned`, which is the same in all versions: enough to let go of it.
+// The first fields of a `DLManagedTensorVersioned`, which are the same in all versions: enough to call its deleter.
 struct Managed {
   uint32_t version[2];
   void* manager_ctx;
@@ -50,8 +50,8 @@ void release(void* managed) {
   if (m->deleter) m->deleter(m);
 }
 
-// What owns the memory of a sealed storage. It is counted apart from the storage, because a `resize_` moves the storage
-// elsewhere and lets go of its memory, which exports may still use.
+// The owner of the memory of a sealed storage. It has a reference count of its own, because a `resize_` moves the
+// storage elsewhere and releases its memory, which exports may still use.
 struct Sealed {
   std::atomic<size_t> uses;
   void* managed;
@@ -100,7 +100,7 @@ bool needed_bytes(const c10::TensorImpl& t, uint64_t* needed) {
   const auto fits = [&] {
     return !c10::mul_overflows(reached, itemsize, needed) && *needed <= INT64_MAX;
   };
-  // libtorch keeps the number of elements, which is the extent of a contiguous tensor.
+  // The quick way: libtorch keeps the number of elements, and a contiguous tensor reaches no further.
   if (t.is_contiguous() && t.numel() > 0) {
     return !c10::add_overflows(static_cast<uint64_t>(t.numel()), offset, &reached) && fits();
   }
@@ -213,7 +213,8 @@ struct DlbridgeMemory {
   }
 };
 
-// What `t` is. `shape` and `strides` point into it. Fields behind `flags` that name a reason to stop are zero.
+// Describes `t`. `shape` and `strides` point into it. If `flags` say that DLPack cannot express the tensor, fields that
+// were not looked at any more are zero.
 bool dlbridge_describe(const at::Tensor* t, DlbridgeInfo* info, char** error) {
   *info = DlbridgeInfo{};
   if (!t->defined()) {
@@ -221,7 +222,7 @@ bool dlbridge_describe(const at::Tensor* t, DlbridgeInfo* info, char** error) {
     return true;
   }
   return guarded(error, [&] {
-    // Accessors that the headers define, where they do: a call into the library costs more than what it reads.
+    // Where the headers define an accessor inline, it is used: a call into the library costs more than what it reads.
     const c10::TensorImpl& impl = *t->unsafeGetTensorImpl();
     const c10::Storage& storage = impl.unsafe_storage();
     const c10::Device device = impl.device();
@@ -242,7 +243,7 @@ bool dlbridge_describe(const at::Tensor* t, DlbridgeInfo* info, char** error) {
       info->strides = impl.strides().data();
       info->storage_bytes = storage.nbytes();
       if (is_sealed(storage)) flags |= kSealed;
-      // A copy-on-write storage keeps its context apart from its data. To ask further is a call into the library.
+      // Only a storage whose context is not its data can be copy-on-write; only then is the library asked.
       const c10::DataPtr& data = storage.data_ptr();
       if (data.get() != data.get_context() && c10::impl::cow::is_cow_data_ptr(data)) flags |= kCopyOnWrite;
       if (!needed_bytes(impl, &info->needed_bytes)) flags |= kOverflow;
@@ -259,7 +260,7 @@ bool dlbridge_is_unique(const at::Tensor* t) {
   return is_unique(*t);
 }
 
-// A new reference to what owns the memory of `t`, a dense tensor: its storage, or what is behind a sealed one.
+// A new reference to the owner of the memory of `t`, a dense tensor: its storage, or the `Sealed` of a sealed one.
 void* dlbridge_retain(const at::Tensor* t, bool sealed) {
   const c10::Storage& storage = t->unsafeGetTensorImpl()->unsafe_storage();
   if (!sealed) return c10::Storage(storage).unsafeReleaseStorageImpl();
@@ -277,8 +278,8 @@ void dlbridge_release(void* owner, bool sealed) {
   }
 }
 
-// A tensor over foreign memory. Takes over `managed`: its deleter runs once, also on failure. Axes of length
-// 1 may have any stride, all others have strides of 0 or more; without elements, no stride counts.
+// A tensor over foreign memory. Takes over `managed`: its deleter runs once, also on failure. Axes of length 1 may have
+// any stride, all others have strides of 0 or more; if there are no elements, all strides are ignored.
 bool dlbridge_import(
     void* managed,
     const DlbridgeMemory* memory,
@@ -292,8 +293,8 @@ bool dlbridge_import(
     const auto sizes = memory->sizes();
     const bool empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
     const int64_t* strides = empty ? nullptr : memory->strides;
-    // Strides as libtorch has them itself: row-major ones on axes of length 1, where others would pass for another
-    // memory format.
+    // On axes of length 1, the strides are set as in a row-major tensor, as libtorch itself does: by other strides, it
+    // would take the tensor for one of another memory format.
     c10::SmallVector<int64_t, 8> steps(sizes.size());
     int64_t elements = 1, extent = 1;
     bool contiguous = true;
@@ -310,7 +311,7 @@ bool dlbridge_import(
       (void)data.release_context();
       data = c10::DataPtr(memory->data, owner, &release_sealed, device);
     }
-    // A tensor on the CPU may grow: libtorch then moves it to memory of its own and lets go of the foreign one.
+    // A tensor on the CPU may grow: libtorch then moves it to its own memory and releases the foreign memory.
     const bool resizable = device.is_cpu();
     auto storage = c10::make_intrusive<c10::StorageImpl>(
         c10::StorageImpl::use_byte_size_t(),
@@ -332,7 +333,8 @@ bool dlbridge_import(
   });
 }
 
-// The elements of `t`, whose shape is `shape`, written to row-major host memory, whatever the device, lazy bits resolved.
+// Writes the elements of `t`, whose shape is `shape`, to row-major host memory, whatever the device. Lazy elements are
+// computed.
 bool dlbridge_copy_to_host(const at::Tensor* t, const int64_t* shape, int64_t ndim, void* target, char** error) {
   return guarded(error, [&] {
     const at::IntArrayRef sizes(shape, static_cast<size_t>(ndim));

@@ -1,4 +1,4 @@
-//! libtorch's scalar types and devices ↔ DLPack's.
+//! Conversions between the scalar types and devices of libtorch and those of DLPack.
 
 use dlbridge_core::{DataType, Device, DeviceType, Error, Interchange};
 use tch::Kind;
@@ -13,8 +13,8 @@ struct Row {
     kind: Option<Kind>,
 }
 
-/// Every type that libtorch shares with DLPack. tch's `Kind` lacks the wide unsigned integers and two small floats;
-/// tensors of these go both ways all the same.
+/// Every type that libtorch and DLPack have in common. tch's `Kind` lacks the wide unsigned integers and two small
+/// floats; tensors of these types can be exported and imported all the same.
 static ROWS: [Row; 22] = [
     row(0, DataType::UINT8, 1, Some(Kind::Uint8)),
     row(1, DataType::INT8, 1, Some(Kind::Int8)),
@@ -37,7 +37,7 @@ static ROWS: [Row; 22] = [
     row(28, DataType::UINT32, 4, None),
     row(29, DataType::UINT64, 8, None),
     row(44, DataType::FLOAT8_E8M0FNU, 1, None),
-    // libtorch's element is a byte of two 4-bit floats.
+    // An element of libtorch's is a byte that holds two 4-bit floats.
     row(45, DataType::FLOAT4_E2M1FN.with_lanes(2), 1, None),
 ];
 
@@ -48,7 +48,7 @@ const fn row(scalar_type: i32, dtype: DataType, align: usize, kind: Option<Kind>
 /// The DLPack type of a libtorch scalar type.
 #[inline]
 pub(crate) fn of_scalar_type(scalar_type: i32) -> Result<DataType, Error> {
-    // The common ones are in their place.
+    // The rows of the common types are at the index that is their number; the others are searched for.
     let is_it = |row: &&Row| row.scalar_type == scalar_type;
     let row = ROWS.get(scalar_type as usize).filter(is_it).or_else(|| ROWS.iter().find(is_it));
     match row {
@@ -100,7 +100,7 @@ impl Interchange<Tch> for tch::Device {
     }
 }
 
-/// A CUDA device that libtorch has in this process.
+/// The CUDA device with this index, if libtorch sees it in this process.
 pub(crate) fn cuda(index: i32) -> Result<tch::Device, Error> {
     let unavailable = Error::DeviceUnavailable { framework: NAME, device: Device::cuda(index) };
     match usize::try_from(index) {

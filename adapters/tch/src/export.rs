@@ -1,18 +1,18 @@
-//! libtorch → DLPack.
+//! Exports of libtorch tensors.
 
 use dlbridge_core::{Descriptor, Device, Error, Export, Flags, Memory, ReadOnly, Reason, Tensor};
 
 use crate::shim::Dense;
 use crate::{NAME, Tch};
 
-/// The types that go out, and whether the tensor itself is given up. If it is, it is shared when it was the only handle
-/// (writable); otherwise the caller keeps a handle that can write. Memory that libtorch refuses to write is shared in any
-/// case (read-only).
+/// Implements the export of each type. `by_value` says that the caller gives up the tensor: it is then shared, as
+/// writable, if it was the only handle. If it is not given up, the caller keeps a handle that can write, and the memory
+/// cannot be shared. Sealed memory, which libtorch refuses to write, is shared in either case, as read-only.
 macro_rules! exports {
     ($($ty:ty, by_value: $by_value:literal;)*) => {$(
         impl Export<Tch> for $ty {
             fn export(self) -> Result<Tensor, Error> {
-                // A tensor given up goes at the end, and with it the last handle that could write beside the export.
+                // If `self` is owned, it is dropped at the end, and with it the last handle that could write.
                 share(&self, $by_value)
             }
 
@@ -42,7 +42,7 @@ exports! {
 /// `fill_`, `copy_`, `resize_`, …) on this tensor, nor on any other that shares its storage.
 ///
 /// # Errors
-/// As the safe export, but for the other handles.
+/// As for the safe export, except that other handles are no error.
 #[inline]
 pub unsafe fn export_shared(tensor: &tch::Tensor) -> Result<Tensor, Error> {
     Dense::read(tensor, |dense| {
@@ -63,7 +63,7 @@ fn share(tensor: &tch::Tensor, by_value: bool) -> Result<Tensor, Error> {
     })
 }
 
-/// The flags to share with, or why the tensor cannot be shared. `by_value` says that the tensor itself is given up.
+/// The flags to share with, or why the tensor cannot be shared. `by_value` says that the caller gives up the tensor.
 fn sharing(dense: &Dense<'_>, by_value: bool) -> Result<Flags, Reason> {
     if dense.is_lazy() {
         Err(Reason::Lazy)
@@ -76,10 +76,10 @@ fn sharing(dense: &Dense<'_>, by_value: bool) -> Result<Flags, Reason> {
     }
 }
 
-/// The caller has made sure that the sharing is sound: nobody writes, or nobody else has access.
+/// Shares the memory. The caller has made sure that this is sound: nobody writes, or nobody else has access.
 fn own(dense: &Dense<'_>, flags: Flags) -> Tensor {
     let (shape, strides) = (dense.shape(), dense.strides());
-    // libtorch's booleans can be made from any bytes.
+    // `is_valid: false`, because libtorch makes booleans of any bytes.
     let memory = Memory { dtype: dense.dtype, device: dense.device, flags, is_valid: false };
     // SAFETY: libtorch's sizes and strides, checked to lie within the storage, whose memory the owner keeps. Its memory
     // counts as initialised even where `empty` made it: libtorch hands it out the same way.
@@ -106,7 +106,7 @@ fn describe<R>(
     })
 }
 
-/// A copy on the same device, made by libtorch, which resolves lazy bits; in host memory in a vector of ours.
+/// A copy on the same device. libtorch makes it, and computes lazy elements; in host memory it goes into a vector.
 fn copy(tensor: &tch::Tensor) -> Result<Tensor, Error> {
     Dense::read(tensor, |dense| {
         if dense.device != Device::CPU {

@@ -1,11 +1,11 @@
-//! DLPack → libtorch.
+//! Imports as libtorch tensors.
 
 use dlbridge_core::{Descriptor, Device, DeviceType, Error, Import, ReadOnly, Reason, Route, Tensor, TensorRef};
 
 use crate::shim::{self, Target};
 use crate::{NAME, Tch, dtype};
 
-/// A plain tensor may be written, so it shares writable memory only.
+/// libtorch can write a plain tensor, so only writable memory is shared.
 impl Import<Tch> for tch::Tensor {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         plan(tensor, false)
@@ -20,7 +20,7 @@ impl Import<Tch> for tch::Tensor {
     }
 }
 
-/// A tensor that libtorch refuses to write, over memory of any kind.
+/// libtorch refuses to write a sealed tensor, so read-only memory is shared as well.
 impl Import<Tch> for ReadOnly<tch::Tensor> {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         plan(tensor, true)
@@ -45,7 +45,7 @@ fn plan(tensor: &Descriptor<'_>, sealed: bool) -> Route {
     }
 }
 
-/// As what libtorch would hold the tensor.
+/// The scalar type, alignment and device with which libtorch would hold the tensor.
 fn target(tensor: &Descriptor<'_>) -> Result<Target, Error> {
     let (scalar_type, align) = dtype::to_scalar_type(tensor.dtype())?;
     if tensor.dtype().is_sub_byte() && tensor.flags().is_padded() {

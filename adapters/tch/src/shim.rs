@@ -1,4 +1,4 @@
-//! The C++ shim, each function behind a safe or narrowly unsafe one.
+//! Safe, or narrowly unsafe, functions around those of the C++ shim.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::MaybeUninit;
@@ -12,7 +12,7 @@ use torch_sys::C_tensor;
 use crate::NAME;
 use crate::dtype;
 
-/// What a tensor is, as libtorch says; mirrors `DlbridgeInfo` in shim.cpp.
+/// What libtorch says of a tensor. The fields are those of `DlbridgeInfo` in shim.cpp.
 #[repr(C)]
 pub(crate) struct Info {
     data: *const c_void,
@@ -37,7 +37,8 @@ impl Info {
         }
     }
 
-    /// The tensor lies within its storage. A failed `resize_` leaves one that is larger. An implicit zero has none at all.
+    /// Checks that the tensor lies within its storage: a failed `resize_` leaves a tensor that does not. A zero tensor,
+    /// which libtorch keeps without any memory, passes.
     #[inline]
     fn check_storage(&self, dtype: DataType) -> Result<(), Error> {
         if self.needed_bytes <= self.storage_bytes || self.flags & ZERO_TENSOR != 0 {
@@ -95,7 +96,7 @@ fn call(body: impl FnOnce(*mut *mut c_char) -> bool) -> Result<(), Error> {
     }
 }
 
-/// The error that a shim function reports, whose text is freed.
+/// Makes an error of the text that a shim function reports, and frees the text.
 ///
 /// # Safety
 /// `text` is NULL or a C string of the shim's that nobody uses afterwards.
@@ -130,8 +131,8 @@ pub(crate) struct Dense<'a> {
 }
 
 impl Dense<'_> {
-    /// Calls `read` with what a tensor is, if DLPack can express it at all. What libtorch has written is read where it
-    /// is: to move it just after would stall the processor.
+    /// Calls `read` with the description of a tensor, if DLPack can express the tensor at all. The description is
+    /// borrowed and not returned, because moving it just after libtorch has written it would stall the processor.
     #[inline(always)]
     pub(crate) fn read<R>(tensor: &tch::Tensor, read: impl FnOnce(&Dense<'_>) -> Result<R, Error>) -> Result<R, Error> {
         let mut info = MaybeUninit::<Info>::uninit();
@@ -149,13 +150,13 @@ impl Dense<'_> {
     /// The lengths, as they are at this moment.
     #[inline]
     pub(crate) fn shape(&self) -> &[i64] {
-        // SAFETY: (1).
+        // SAFETY: invariant 1 of `Dense`.
         unsafe { numbers(self.info.shape, self.info.ndim) }
     }
 
     /// The strides, as they are at this moment.
     pub(crate) fn strides(&self) -> &[i64] {
-        // SAFETY: (1).
+        // SAFETY: invariant 1 of `Dense`.
         unsafe { numbers(self.info.strides, self.info.ndim) }
     }
 
@@ -163,34 +164,35 @@ impl Dense<'_> {
         self.info.data.cast()
     }
 
-    /// Its elements are computed when they are read.
+    /// Whether its elements are computed only when they are read.
     pub(crate) fn is_lazy(&self) -> bool {
         self.info.flags & (CONJ | NEG | ZERO_TENSOR) != 0
     }
 
-    /// Reading it for writing, as libtorch does even to look, may move it elsewhere.
+    /// Whether its storage is copy-on-write: libtorch may move it when it asks for a writable pointer, even only to
+    /// read.
     pub(crate) fn is_copy_on_write(&self) -> bool {
         self.info.flags & COPY_ON_WRITE != 0
     }
 
-    /// It shares read-only memory, and libtorch refuses to write it.
+    /// Whether it shares read-only memory, so that libtorch refuses to write it.
     pub(crate) fn is_sealed(&self) -> bool {
         self.info.flags & SEALED != 0
     }
 
-    /// No other tensor, view or autograd graph refers to it.
+    /// Whether no other tensor, view or autograd graph refers to it.
     pub(crate) fn is_unique(&self) -> bool {
-        // The allocator of an implicit zero, which would be asked, does not live as long as the tensor.
+        // The shim would ask the allocator of the storage, which for a zero tensor does not live as long as the tensor.
         // SAFETY: a live, dense tensor.
         !self.is_lazy() && unsafe { dlbridge_is_unique(self.tensor.as_ptr()) }
     }
 
-    /// Calls `read` with a description that does not follow the tensor.
+    /// Calls `read` with a description that stays the same even if the tensor changes.
     pub(crate) fn describe<R>(&self, flags: Flags, read: impl FnOnce(&Descriptor<'_>) -> R) -> Result<R, Error> {
         let shape: Dims = self.shape().iter().copied().collect();
         let strides: Dims = self.strides().iter().copied().collect();
         let described = if self.is_lazy() {
-            // An implicit zero has no memory; only type, place and shape are real.
+            // A zero tensor has no memory: only type, device and shape are real.
             let nowhere = NonNull::<u128>::dangling().as_ptr().cast();
             Descriptor::new(nowhere, self.dtype, self.device, flags, &shape, None)
         } else {
@@ -199,7 +201,7 @@ impl Dense<'_> {
         described.map(|tensor| read(&tensor))
     }
 
-    /// A reference to what owns the memory.
+    /// A new reference to the owner of the memory.
     pub(crate) fn retain(&self) -> Owner {
         let sealed = self.is_sealed();
         // SAFETY: a tensor with a storage of this kind, as libtorch said.
@@ -247,7 +249,7 @@ unsafe fn numbers<'a>(numbers: *const i64, len: i64) -> &'a [i64] {
     unsafe { std::slice::from_raw_parts(numbers, len as usize) }
 }
 
-/// A counted reference to what owns the memory of a tensor: its storage, or what is behind a sealed one.
+/// A counted reference to the owner of a tensor's memory: its storage, or what a sealed storage was made from.
 pub(crate) struct Owner {
     raw: *mut c_void,
     sealed: bool,
@@ -263,7 +265,7 @@ impl Drop for Owner {
     }
 }
 
-/// Where and as what libtorch is to hold foreign memory.
+/// The scalar type, alignment and device with which libtorch is to hold foreign memory.
 pub(crate) struct Target {
     pub(crate) scalar_type: i32,
     /// The alignment that the elements need, in bytes.
@@ -271,7 +273,7 @@ pub(crate) struct Target {
     pub(crate) device: tch::Device,
 }
 
-/// Memory for libtorch to make a tensor over; mirrors `DlbridgeMemory` in shim.cpp.
+/// Memory over which libtorch makes a tensor. The fields are those of `DlbridgeMemory` in shim.cpp.
 #[repr(C)]
 struct Memory {
     data: *mut c_void,
@@ -284,7 +286,7 @@ struct Memory {
 }
 
 impl Memory {
-    /// The memory of a tensor without `byte_offset`.
+    /// The memory of a tensor whose `byte_offset` is 0.
     fn new(tensor: &DLTensor, target: &Target) -> Self {
         let (device_type, device_index) = match target.device {
             tch::Device::Cuda(index) => (1, index as i32),
@@ -312,7 +314,7 @@ pub(crate) fn import(tensor: Tensor, target: &Target, sealed: bool) -> Result<tc
     made(|out, error| unsafe { dlbridge_import(managed.as_ptr().cast(), &memory, sealed, out, error) })
 }
 
-/// A tensor of libtorch's own with the elements of memory on one of its devices.
+/// A tensor in libtorch's own memory, with a copy of the elements of memory on one of its devices.
 ///
 /// # Safety
 /// The memory is readable on `target.device`; no stride is negative, not even on axes of length 1.

@@ -1,5 +1,6 @@
-//! Raw descriptors of both ABIs, made of a fuzzer's bytes: what is well-formed arrives with the right elements in every
-//! framework of the build, what is malformed is refused, nothing panics, and the deleter runs once. `.ci/fuzz` runs it.
+//! Fuzzing with raw descriptors of both ABIs: a well-formed tensor must arrive with the right elements in every
+//! framework of the build, and a malformed one must be refused. Nothing may panic, and the deleter must run once.
+//! `.ci/fuzz` runs it.
 #![no_main]
 
 mod model;
@@ -16,12 +17,10 @@ use libfuzzer_sys::fuzz_target;
 
 use model::Model;
 
-/// The most axes.
+/// The largest number of axes.
 const AXES: usize = 4;
-/// The bytes behind every descriptor.
+/// The size in bytes of the memory that every descriptor points to.
 const MEMORY: usize = 1 << 10;
-/// Elements beyond which nothing is read: a few bytes can be broadcast to any number.
-const MANY: i128 = 4096;
 
 /// The fields of a descriptor.
 #[derive(Debug)]
@@ -39,7 +38,8 @@ struct Input {
     has_deleter: bool,
 }
 
-/// What is usual, and now and then anything at all: most inputs come far, and each check has its turn.
+/// Mostly a number of the usual range, so that most inputs pass most checks, and now and then any number at all, so
+/// that each check also fails.
 fn number(bytes: &mut Unstructured<'_>, usual: RangeInclusive<i64>) -> arbitrary::Result<i64> {
     Ok(match bytes.int_in_range(0..=40)? {
         0 => bytes.arbitrary()?,
@@ -72,7 +72,7 @@ impl<'a> Arbitrary<'a> for Input {
             flags: number(bytes, 0..=7)? as u64,
             dtype,
             device,
-            // Claims of as many axes as there are numbers at most: more would be read.
+            // It never claims more axes than the arrays of lengths and strides have, because these would be read.
             ndim: number(bytes, 0..=AXES as i64)?.clamp(i32::MIN.into(), AXES as i64) as i32,
             shape: numbers(bytes, 0..=4)?,
             strides: numbers(bytes, -3..=12)?,
@@ -85,7 +85,7 @@ impl<'a> Arbitrary<'a> for Input {
 
 impl Input {
     fn producer(&self) -> Producer {
-        // Only 0 and 1, so that they are booleans as well.
+        // All bytes are 0 or 1, so that they are valid booleans, too.
         let memory: Vec<u8> = (0..MEMORY).map(|index| (index * index / 3 % 2) as u8).collect();
         let (shape, strides) = (self.shape.unwrap_or_default(), self.strides.unwrap_or_default());
         let producer = Producer::new(DataType::UINT8, &shape, &memory).strides(&strides);
@@ -117,7 +117,7 @@ fuzz_target!(|input: Input| {
         (Ok(_), Model::Malformed(why)) => panic!("accepted, although {why}"),
         (Err(error), Model::Within { .. }) => panic!("refused: {error}"),
         (Err(_), _) => (),
-        // Somewhere else than in the memory: nothing but the numbers can be looked at.
+        // The elements are not in the memory: they must not be read, but their description can be.
         (Ok(tensor), Model::Elsewhere) => drop(format!("{tensor:?} {:?}", tensor.descriptor().extent())),
         (Ok(tensor), Model::Within { shape, bytes }) => read(tensor, shape, bytes.as_deref()),
     }
@@ -128,7 +128,7 @@ fuzz_target!(|input: Input| {
     }
 });
 
-/// The elements are those of the model, here and in a framework.
+/// Checks that the elements are those of the model, read by the core and by one of the frameworks.
 fn read(tensor: Tensor, shape: &[i64], bytes: Option<&[u8]>) {
     assert_eq!(tensor.shape(), shape);
     let (true, Some(bytes)) = (tensor.device().is_host_accessible(), bytes) else { return };

@@ -1,18 +1,19 @@
-//! What must become of a descriptor, computed in integers too wide to overflow.
+//! A model of what must happen to a descriptor. It computes with integers that are too wide to overflow.
 
 use dlbridge::Flags;
 use dlbridge::sys::{DLPACK_MAJOR_VERSION, DLTensor};
 use interop_tests::raw::{Abi, Producer};
 
-use crate::MANY;
+/// Tensors with more elements than this are not read: a few bytes can be broadcast to any number of elements.
+pub(crate) const MANY: i128 = 4096;
 
-/// What must become of a descriptor.
+/// What must happen to a descriptor.
 pub(crate) enum Model {
     /// It is refused.
     Malformed(&'static str),
     /// All of it lies within its memory: it is accepted, with these elements (if they are not too many to compare).
     Within { shape: Vec<i64>, bytes: Option<Vec<u8>> },
-    /// Either; it must not be read.
+    /// It may be accepted or refused, but its elements must not be read.
     Elsewhere,
 }
 
@@ -39,7 +40,7 @@ impl Model {
         let elements = shape.iter().try_fold(1i128, |count, length| count.checked_mul(i128::from(*length)));
         let Some(elements) = elements.filter(|count| *count <= MANY) else { return Self::Elsewhere };
         if is_empty {
-            // The other lengths and the offset may be too large all the same.
+            // It has no elements, but its lengths and its offset may still be too large.
             let is_small = shape.iter().all(|length| *length < 1 << 7) && tensor.byte_offset < memory as u64;
             let bytes = Some(Vec::new());
             return if is_small { Self::Within { shape, bytes } } else { Self::Elsewhere };
@@ -59,14 +60,14 @@ impl Model {
     }
 }
 
-/// The bits of one element in memory; `None` if a size of this type is left open.
+/// The number of bits of one element in memory; `None` if the standard leaves it open for this type.
 fn bits(tensor: &DLTensor, is_padded: bool) -> Option<i128> {
-    // DLPack 1.1: a padded lane takes a byte.
+    // Since DLPack 1.1, a padded lane takes at least a byte.
     let lane = if is_padded { tensor.dtype.bits.max(8) } else { tensor.dtype.bits };
     Some(i128::from(lane) * i128::from(tensor.dtype.lanes)).filter(|bits| tensor.dtype.bits > 0 && *bits > 0)
 }
 
-/// The elements next to each other.
+/// Gathers the elements, without gaps.
 fn gather(memory: *const u8, starts: &[i128], bits: i128) -> Option<Vec<u8>> {
     let mut bytes = vec![0u8; (starts.len() * bits as usize).div_ceil(8)];
     for (index, start) in starts.iter().enumerate() {

@@ -17,7 +17,7 @@ where
     Made { tensor, data, read_only: true, owner: Owner::Foreign, calls: None, keep: Box::new(keep) }
 }
 
-/// The error for a type that Arrow lacks, or what else is promised.
+/// Promises an error if Arrow lacks the type, and `otherwise` if it has the type.
 fn promise(dtype: DataType, otherwise: Promise) -> Promise {
     match dtype.exchange::<ArrowType>() {
         Ok(_) => otherwise,
@@ -29,7 +29,7 @@ fn contiguous(facts: &Facts) -> Promise {
     if facts.strided.is_contiguous() { Promise::Share } else { Promise::Copy(Reason::Strided) }
 }
 
-/// Where an array has its first element: through its own buffers, not through ours.
+/// The address of an array's first element, by Arrow's own means and not by those under test.
 fn data(array: &dyn Array) -> *const u8 {
     match array.data_type() {
         ArrowType::FixedSizeList(..) => data(array.as_fixed_size_list().values()),
@@ -100,7 +100,7 @@ impl Peer for Tensors {
             return None;
         }
         let column: Column = base(sample).convert().expect("a type of Arrow's");
-        // The axes are put in their order by the metadata, as a file would have it.
+        // The extension type's metadata permute the axes, as they would in a file.
         let column = sample.layout.ops.iter().fold(column, |column, op| {
             let Op::Permute(axes) = op else { unreachable!("filtered above") };
             let lengths = &sample.layout.base[1..];
@@ -135,7 +135,7 @@ impl Peer for Tensors {
     }
 }
 
-/// Whether some order of the axes behind the first makes the layout contiguous: all orders are tried.
+/// Whether the layout is contiguous for some order of the axes behind the first. All orders are tried.
 fn is_permuted_within_rows(strided: &Strided) -> bool {
     fn any(front: &mut Vec<usize>, rest: &[usize], holds: &dyn Fn(&[usize]) -> bool) -> bool {
         if rest.is_empty() {

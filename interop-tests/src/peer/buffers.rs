@@ -1,4 +1,4 @@
-//! `Vec<T>`: one-dimensional as a source, row-major elements of any shape as a target.
+//! `Vec<T>`: as a source, a tensor of one axis; as a target, the elements of any tensor in row-major order.
 
 use dlbridge::{Bridge, CopyPolicy, Error, Reason, Route, Tensor};
 

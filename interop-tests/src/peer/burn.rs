@@ -27,7 +27,7 @@ fn flex(sample: &Sample) -> Option<FlexTensor> {
                 lengths[axis] = length;
                 ops::expand::expand(tensor, Shape::from(lengths))
             }
-            // burn's reshape may copy; its views are made so.
+            // burn's reshape may copy, so the tensor is given a new layout instead.
             Op::Unsqueeze(axis) => {
                 let mut strides = layout.strides().to_vec();
                 lengths.insert(axis, 1);
@@ -38,7 +38,7 @@ fn flex(sample: &Sample) -> Option<FlexTensor> {
     }))
 }
 
-/// Where a flex tensor has its first element.
+/// The address of a flex tensor's first element.
 fn flex_data(tensor: &FlexTensor) -> *const u8 {
     tensor.bytes().as_ptr().wrapping_add(tensor.layout().start_offset() * tensor.dtype().size())
 }
@@ -76,7 +76,7 @@ impl Peer for Flex {
 
 pub(super) struct NdArray;
 
-/// Where a tensor of burn's backend ndarray has its first element.
+/// The address of the first element of a tensor on burn's backend ndarray.
 fn ndarray_data(tensor: &NdArrayTensor) -> *const u8 {
     macro_rules! data {
         ($($variant:ident)*) => {
@@ -100,7 +100,7 @@ impl Peer for NdArray {
         }
         let keep: NdArrayTensor = base(sample).convert().expect("a type of the backend");
         let tensor: Tensor = (&keep).share().expect("any tensor can be shared");
-        // Without elements there is nothing to borrow.
+        // burn borrows nothing if there are no elements.
         let owner = if keep.is_borrowed() { Owner::BurnBorrowed } else { Owner::ArcArray };
         let data = ndarray_data(&keep);
         Some(Made { tensor, data, read_only: true, owner, calls: None, keep: Box::new(keep) })

@@ -1,4 +1,4 @@
-//! candle: every CPU dtype, the layouts that its own operations make.
+//! candle: every element type that it has on the CPU, in the layouts that its own operations make.
 
 use dlbridge::candle::candle_core::{DType, Tensor as CandleTensor};
 use dlbridge::{Bridge, CopyPolicy, Error, Exchange, Reason, Route, Tensor};
@@ -33,7 +33,7 @@ impl Peer for Candle {
     fn make(&self, sample: &Sample) -> Option<Made> {
         let keep = tensor(sample)?;
         if sample.strided().offset as u64 * u64::from(sample.dtype.bits_per_element()) % 8 != 0 {
-            return None; // Begins within a byte.
+            return None; // The first element begins within a byte.
         }
         let tensor: Tensor = (&keep).share().expect("any CPU tensor can be shared");
         let data = data(&keep);
@@ -59,7 +59,7 @@ impl Peer for Candle {
     }
 }
 
-/// Where candle has the first element: through its own storage, not through ours.
+/// The address of the first element, by candle's own means and not by those under test.
 fn data(tensor: &CandleTensor) -> *const u8 {
     use dlbridge::candle::candle_core::{CpuStorage, Storage};
     let (storage, layout) = tensor.storage_and_layout();

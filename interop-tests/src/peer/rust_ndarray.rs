@@ -7,7 +7,7 @@ use dlbridge::{Bridge, CopyPolicy, Element, Error, Reason, Route, Tensor};
 use super::{Arrived, Facts, Made, Owner, Peer, Promise, arrive, base_elements, by_element, rust_has};
 use crate::sample::{Op, Sample};
 
-/// The sample as an array, made by ndarray's own operations; `None` if that takes a view.
+/// The sample as an array, made by ndarray's own operations; `None` if only a view can have this layout.
 fn array<T: Element>(sample: &Sample) -> Option<ArrayD<T>> {
     let base = Array::from_shape_vec(IxDyn(sample.layout.base), base_elements(sample)).expect("the right length");
     sample.layout.ops.iter().try_fold(base, |mut array, op| {
@@ -36,7 +36,7 @@ impl Peer for Owning {
         by_element!(sample.dtype, T => {
             let array = array::<T>(sample)?;
             let data = array.as_ptr().cast();
-            // An array in standard order goes out as its vector, unless it begins behind the vector's start.
+            // An array in standard order is exported as its vector, unless it begins behind the vector's start.
             let (contiguous, offset) = (array.is_standard_layout(), sample.strided().offset);
             let owner = if contiguous && offset == 0 { Owner::Vec } else { Owner::Array };
             let tensor = array.share().expect("any array can be shared");

@@ -6,7 +6,7 @@ use dlbridge::{Bridge, CopyPolicy, DataType, Error, ReadOnly, Reason, Route, Ten
 use super::{Arrived, Facts, Made, Owner, Peer, Promise, arrive, base};
 use crate::sample::{Op, Sample};
 
-/// What libtorch has in common with DLPack, written down once more, beside the library's own table.
+/// The types that libtorch and DLPack have in common. The adapter under test has a table of its own.
 const DTYPES: &[DataType] = &[
     DataType::BOOL,
     DataType::INT8,
@@ -31,7 +31,7 @@ const DTYPES: &[DataType] = &[
     DataType::FLOAT8_E8M0FNU,
 ];
 
-/// The sample as a tensor of libtorch, by its own operations; `None` if libtorch has none for it.
+/// The sample as a tensor of libtorch, made by its own operations; `None` if it has no operation for it.
 fn tensor(sample: &Sample) -> Option<TorchTensor> {
     if !DTYPES.contains(&sample.dtype) {
         return None;
@@ -58,7 +58,7 @@ fn data(tensor: &TorchTensor) -> *const u8 {
     dlbridge::tch::data_ptr(tensor).expect("a dense tensor")
 }
 
-/// What an import of either kind promises, but for the read-only flag.
+/// What an import as a plain or a sealed tensor promises, apart from the read-only flag.
 fn promise(facts: &Facts) -> Promise {
     let dtype = facts.sample.dtype;
     if !DTYPES.contains(&dtype) {

@@ -1,4 +1,5 @@
-//! The matrix as a picture: a tile for each pair, in it a column for each layout and a row for each element type.
+//! The matrix as a picture: a tile for each pair of types, with a column for each layout and a row for each element
+//! type.
 
 use svg::Document;
 use svg::node::element::path::Data;
@@ -8,9 +9,9 @@ use super::{Counts, Outcome, Report, Square, distinct};
 
 /// Width and height of one square in a tile.
 const SQUARE: (usize, usize) = (6, 3);
-/// What is left free between tiles.
+/// The gap between tiles.
 const GAP: usize = 8;
-/// What is left free for the names of sources and of targets, and for the legend.
+/// The margins, on the left for the names of sources, and on top for the names of targets and the legend.
 const MARGIN: (usize, usize) = (130, 120);
 
 const STYLE: &str = "text { font: 13px system-ui, sans-serif; fill: #24292f } .title { font-size: 17px; font-weight: 600 } \

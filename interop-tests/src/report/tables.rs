@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use comfy_table::{Cell, CellAlignment, Row, Table, presets};
 
-use super::{Counts, Outcome, Report, Square, distinct};
+use super::{Counts, Outcome, Report, Square, distinct, markdown};
 
 impl Report {
     /// A table of pairs for the terminal.
@@ -33,7 +33,7 @@ impl Report {
         format!("{total} squares: {shared} shared, {copied} one copy, {impossible} impossible as promised")
     }
 
-    /// What [`MATRIX.md`](https://github.com/dlbridge/dlbridge/blob/main/interop-tests/MATRIX.md) says of the squares.
+    /// The tables of [`MATRIX.md`](https://github.com/dlbridge/dlbridge/blob/main/interop-tests/MATRIX.md).
     pub fn markdown(&self) -> String {
         let by = |what: &str, key: fn(&Square) -> &str| {
             let rows = distinct(self.squares.iter().map(key)).into_iter().map(|name| {
@@ -73,7 +73,7 @@ impl Report {
     }
 }
 
-/// `"120 / 8 / –"`, or nothing if there is nothing.
+/// Counts in the form `"120 / 8 / –"`; an empty string if all are 0.
 fn brief(counts: Counts) -> String {
     if counts.total() == 0 {
         return String::new();
@@ -84,12 +84,4 @@ fn brief(counts: Counts) -> String {
 
 fn percent(part: usize, counts: Counts) -> String {
     format!("{:.0} %", 100. * part as f64 / counts.total() as f64)
-}
-
-/// A table of Markdown.
-pub fn markdown<S: AsRef<str>>(header: &[S], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
-    let rule = format!("|{}\n", "---|".repeat(header.len()));
-    let rows = rows.into_iter().map(|row| line(row.iter().map(String::as_str).collect()));
-    [line(header.iter().map(S::as_ref).collect()), rule].into_iter().chain(rows).collect()
 }

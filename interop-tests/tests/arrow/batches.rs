@@ -10,7 +10,7 @@ fn a_batch_of_one_buffer_is_a_strided_view() {
     assert_eq!(tensor.strides(), [1, 5]);
     let view: ArrayView2<'_, f32> = tensor.lend().unwrap();
     assert_eq!((view[[4, 0]], view[[0, 2]]), (4., 10.));
-    // Some of them, other rows, another order: as long as the steps are the same.
+    // Some of the columns and rows, in another order, are shared as long as the columns are equally spaced.
     let part = columns.project(&[2, 1]).unwrap().slice(1, 3);
     let tensor: Tensor = (&part).share().unwrap();
     assert_eq!(tensor.strides(), [1, -5]);
@@ -20,7 +20,7 @@ fn a_batch_of_one_buffer_is_a_strided_view() {
     let same = columns.project(&[1, 1]).unwrap();
     assert_eq!(same.share::<Tensor>().unwrap().strides(), [1, 0]);
 
-    // It outlives the batch.
+    // The tensor outlives the batch.
     let tensor: Tensor = columns.share().unwrap();
     assert_eq!(
         tensor.to_vec::<f32>().unwrap(),
@@ -95,7 +95,7 @@ fn a_matrix_is_a_batch() {
     let error = Error::NdimMismatch { expected: 2, found: 1 };
     assert_eq!(vec![1f32].convert::<RecordBatch>().unwrap_err(), error);
 
-    // Every second column of a wider matrix: gaps are not Arrow's.
+    // Every second column of a wider matrix: the gaps between the columns do not belong to the batch.
     let elements: Vec<f32> = (0..12).map(|n| n as f32).collect();
     let producer = Producer::f32(&[3, 2], &elements).strides(&[1, 6]);
     let calls = producer.calls();

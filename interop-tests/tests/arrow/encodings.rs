@@ -1,4 +1,4 @@
-//! What Arrow stores in another form, and what is no number.
+//! Elements that Arrow stores in another form, and elements that are not numbers.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn h7_packed_booleans_are_unpacked_by_name_only() {
     assert_eq!((&sliced).convert::<Vec<bool>>().unwrap(), [true, false, true]);
     let gaps: Column = BooleanArray::from(vec![Some(true), None]).into();
     assert_eq!(gaps.with(Options::new().fill_nulls(true)).convert::<Vec<bool>>().unwrap(), [true, true]);
-    // And packed again.
+    // An import packs them again.
     let back = vec![true, false, true].convert_with::<BooleanArray>(CopyPolicy::IfNeeded).unwrap();
     assert_eq!((back.value, back.copied), (BooleanArray::from(vec![true, false, true]), Some(Reason::Encoded)));
     let matrix = array![[true, false], [false, true], [true, true]];
@@ -42,7 +42,7 @@ fn times_are_integers_when_asked_for() {
     assert!(dtype.exchange::<DataType>().is_err());
     let tensor: Tensor = Column::from(times).with(Options::new().temporal_as_integers()).share().unwrap();
     assert_eq!((tensor.dtype(), tensor.data().cast()), (DataType::INT64, data));
-    // A number is no time, unless the caller casts it.
+    // A tensor of integers does not become a column of times; the caller has to cast it.
     assert!(matches!(tensor.route::<TimestampNanosecondArray>(), Route::Impossible(Error::UnsupportedType { .. })));
     let all: [(ArrayRef, DataType); 6] = [
         (Arc::new(Date32Array::from(vec![1])), DataType::INT32),

@@ -1,5 +1,6 @@
-//! Arrow columns and record batches: what is shared, what is a choice, and what is refused. The names with an H are those of
-//! the project's list of cases.
+//! Arrow columns and record batches: what is shared, what only the caller can choose, and what is refused.
+//!
+//! A letter and a number in front of a test's name stand for a reported fault, as `tests/cases/main.rs` explains.
 #![cfg(all(feature = "arrow", feature = "candle", feature = "ndarray"))]
 
 mod batches;
@@ -57,7 +58,7 @@ fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
-/// A column of floats, as a part of one buffer with all of them.
+/// A record batch of floats whose columns are parts of one buffer.
 fn columns_of_one_buffer(rows: usize, columns: usize) -> RecordBatch {
     let all = ScalarBuffer::from((0..rows * columns).map(|n| n as f32).collect::<Vec<_>>());
     let column = |i: usize| Arc::new(Float32Array::new(all.slice(i * rows, rows), None)) as ArrayRef;

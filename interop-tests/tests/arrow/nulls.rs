@@ -1,4 +1,4 @@
-//! Nulls: outside of a slice, filled, or kept beside a mask.
+//! Nulls: outside of a slice, filled with a value, or kept with a mask beside them.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn h6_a_null_outside_of_the_slice_is_none() {
     let inside = array.slice(1, 2);
     let tensor: Tensor = (&inside).share().unwrap();
     assert_eq!(tensor.data().cast(), array.values()[1..].as_ptr());
-    // In lists as well: those of the child, and those of the lists.
+    // The same in lists, for null elements and for null lists.
     let values = Float32Array::from(vec![None, Some(1.), Some(2.), Some(3.), Some(4.), None]);
     let item = Arc::new(Field::new_list_field(ArrowType::Float32, true));
     let valid = NullBuffer::from(vec![true, true, true]);
@@ -39,7 +39,7 @@ fn nulls_are_filled_or_kept_beside_a_mask_as_the_caller_says() {
     let tensor: Tensor = kept.share().unwrap();
     assert_eq!(tensor.data().cast(), data);
 
-    // A null list takes all its elements with it, also where an extension permutes the axes.
+    // All elements of a null list are null, also if an extension type permutes the axes.
     let values = Float32Array::from(vec![Some(0.), Some(1.), Some(2.), None, Some(4.), Some(5.), Some(6.), Some(7.)]);
     let item = Arc::new(Field::new_list_field(ArrowType::Float32, true));
     let valid = NullBuffer::from(vec![true, false]);
@@ -53,7 +53,7 @@ fn nulls_are_filled_or_kept_beside_a_mask_as_the_caller_says() {
     assert_eq!(valid.shape(), [2, 2, 2]);
     assert_eq!(valid.as_slice::<bool>().unwrap(), [true, true, true, false, false, false, false, false]);
 
-    // The value has to be one of the type, whether there are nulls or not.
+    // The element type must be able to represent the value, even if there are no nulls.
     let whole = Column::from(Int32Array::from(vec![1])).with(Options::new().fill_nulls(0.5));
     assert!(matches!(whole.share::<Tensor>(), Err(Error::NotRepresentable { .. })));
 }
@@ -79,7 +79,7 @@ fn copies_and_masks_follow_a_permutation() {
         assert_eq!(tensor.as_slice::<bool>().unwrap(), expected);
         assert_eq!(packed.validity().unwrap().shape(), lengths);
     }
-    // A permutation that is not its own inverse: the example of the format, made smaller.
+    // A permutation that is not its own inverse: the example in the format's documentation, made smaller.
     let array = lists(30, Int16Array::from((0..60).collect::<Vec<_>>()));
     let field =
         extension(array.data_type(), "arrow.fixed_shape_tensor", r#"{"shape": [2, 3, 5], "permutation": [2, 0, 1]}"#);

@@ -1,8 +1,9 @@
-//! Numbers and foreign memory, at one address.
+//! Plain numbers and foreign memory keep their address.
 
 use super::*;
 
-/// Elements go out and come in as `T`s, at one address, whatever handles there are.
+/// Checks that elements of the type `T` keep their address when they are exported and imported, by every kind of
+/// handle.
 fn both_ways<T: ArrowPrimitiveType>(elements: Vec<T::Native>)
 where
     T::Native: Element,
@@ -18,7 +19,7 @@ where
     assert_eq!((back.values().as_ptr(), &back), (data, &array));
     drop((array, back));
 
-    // The only handle: the vector itself, writable, out and in.
+    // The only handle is exported as the vector itself, writable, and imported as the same vector.
     let array = PrimitiveArray::<T>::new(elements.clone().into(), None);
     let data = array.values().as_ptr();
     let tensor: Tensor = array.share().unwrap();
@@ -30,7 +31,7 @@ where
     let vec: Vec<T::Native> = buffer.share().unwrap();
     assert_eq!(vec.as_ptr(), data);
 
-    // Memory of C.
+    // Memory that comes from C.
     for abi in ABIS {
         let bytes = TensorRef::from_slice(&elements, &[elements.len() as i64]).unwrap().to_bytes().unwrap();
         let producer = Producer::new(T::Native::DTYPE, &[elements.len() as i64], &bytes);
@@ -70,7 +71,7 @@ fn the_only_handle_is_taken_over_by_other_frameworks() {
     let tensor: Tensor = candle.share().unwrap();
     assert_eq!(tensor.data().cast(), data);
 
-    // With two handles it is read-only memory that belongs to somebody else.
+    // With two handles, the export is read-only, and no other framework can take its memory over.
     let array: ArrayRef = Arc::new(Float32Array::from(vec![1., 2.]));
     assert_eq!(array.route::<Candle>(), Route::Copied(Reason::ForeignMemory));
     let other = array.clone();
@@ -82,14 +83,14 @@ fn the_only_handle_is_taken_over_by_other_frameworks() {
     let array: Float32Array = tensor.share().unwrap();
     assert_eq!(array.values()[..], [7., 2.]);
 
-    // A buffer that Arrow aligned itself is no vector, but is written by its only handle.
+    // A buffer that Arrow has allocated itself is no vector, but its only handle can still write it.
     let array = Float32Array::new(arrow_buffer::MutableBuffer::from(vec![1f32, 2.]).into(), None);
     let tensor: Tensor = array.share().unwrap();
     assert!(!tensor.flags().is_read_only());
     let array: Float32Array = tensor.share().unwrap();
     assert_eq!(array.values()[..], [1., 2.]);
 
-    // The second half of a vector is not the vector.
+    // A slice of a vector cannot be taken over as a vector.
     let array = Int32Array::from(vec![1, 2, 3, 4]).slice(2, 2);
     assert_eq!(array.convert::<Vec<i32>>().unwrap(), [3, 4]);
     let array = Int32Array::from(vec![1, 2, 3, 4]).slice(0, 2);

@@ -1,10 +1,10 @@
-//! What is copied or refused.
+//! Memory that Arrow has to copy, and tensors that it refuses.
 
 use super::*;
 
 #[test]
 fn c3_misaligned_memory_is_refused_or_copied() {
-    // Arrow would panic.
+    // Arrow itself would panic on misaligned memory.
     let producer = Producer::f32(&[2], &[0., 1., 2.]).with(|it| it.tensor.byte_offset = 2);
     let address = producer.first() as usize;
     // SAFETY: the bytes from 2 to 10 of its own memory.
@@ -53,7 +53,7 @@ fn what_arrow_lacks_is_refused() {
 
 #[test]
 fn odd_shapes_are_refused_or_carried_and_never_panic() {
-    // Strides that are never walked, and axes without any element, may be anything.
+    // The strides of axes of length 1, and of tensors without elements, may be any numbers.
     for (shape, strides) in [([4, 1], [1, i64::MAX]), ([0, 3], [i64::MAX, i64::MIN]), ([1, 4], [i64::MAX, 1])] {
         let producer = Producer::f32(&shape, &[0., 1., 2., 3.]).strides(&strides);
         // SAFETY: four elements at most, of its own memory.

@@ -1,4 +1,4 @@
-//! Readers and bare buffers.
+//! Readers of record batches, and buffers without an array.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn any_reader_is_a_stream_of_tensors() {
     let mut sum = 0.;
     for tensor in parts().tensors::<Candle>(Select::column("x")) {
         let tensor = tensor.unwrap();
-        // The batch is gone, so that candle takes its vector over.
+        // The stream has dropped the batch, so candle can take its vector over.
         assert_eq!(tensor.copied, None);
         sum += tensor.value.sum_all().unwrap().to_scalar::<f32>().unwrap();
     }
@@ -44,7 +44,7 @@ fn buffers_are_bytes_and_elements() {
     assert!(back.ptr_eq(&buffer));
     let scalars = ScalarBuffer::<u32>::from(buffer);
     assert_eq!(scalars.slice(1, 1).convert::<Vec<u32>>().unwrap(), [2]);
-    // Row-major elements of any shape.
+    // A buffer takes row-major elements of any shape.
     let tensor = Tensor::new(vec![1f64, 2., 3., 4.], &[2, 2]).unwrap();
     let data = tensor.data();
     let scalars: ScalarBuffer<f64> = tensor.share().unwrap();

@@ -1,4 +1,4 @@
-//! Lists, extension types and their metadata: axes.
+//! Lists and extension types, which become the axes of a tensor.
 
 use super::*;
 
@@ -47,7 +47,7 @@ fn h2_h4_tensors_of_fixed_shape_are_permuted_views_of_their_window() {
     assert_eq!(tensor.view().get::<f32>(&[0, 1, 2, 1]), Ok(23.));
     assert_eq!(tensor.view().get::<f32>(&[0, 0, 0, 1]), Ok(15.));
 
-    // It comes back with the same memory, and its own metadata say the same.
+    // The import shares the same memory, and its metadata describe the same axes.
     let back: Column = tensor.share().unwrap();
     assert_eq!(back.array().as_fixed_size_list(), sliced.array().as_fixed_size_list());
     let metadata = back.field().metadata()["ARROW:extension:metadata"].as_str();
@@ -74,7 +74,7 @@ fn contradicting_metadata_name_the_column() {
         }
         assert!(matches!(column.route::<Tensor>(), Route::Impossible(_)));
     }
-    // Storage that the extension type does not have, and types that are not known.
+    // A storage type that does not fit the extension type, and unknown extension types.
     let strings: ArrayRef = Arc::new(StringArray::from(vec!["a"]));
     let bytes: ArrayRef = Arc::new(UInt8Array::from(vec![1]));
     let list: ArrayRef = Arc::new(lists(1, Int8Array::from(vec![1])));
@@ -108,7 +108,7 @@ fn bool8_is_shared_and_mended_if_need_be() {
     let tensor: Tensor = (&plain).share().unwrap();
     assert_eq!(tensor.data().cast(), plain.array().as_primitive::<Int8Type>().values().as_ptr());
     assert_eq!(tensor.as_slice::<bool>().unwrap(), [false, true, true]);
-    // Any byte that is not zero is true to Arrow, and only 1 is to DLPack.
+    // In Arrow every byte that is not 0 is true; in DLPack only 1 is.
     let other = column(vec![0, 2, -1, 1]);
     assert_eq!(other.route::<Tensor>(), Route::Copied(Reason::Encoded));
     assert_eq!(other.convert::<Vec<bool>>().unwrap(), [false, true, true, true]);
@@ -136,7 +136,7 @@ fn h3_lists_of_one_length_are_an_axis_when_asked_for() {
     let ragged = Column::from(list).with(Options::new().lists_as_axis());
     assert_eq!(ragged.share::<Tensor>().unwrap_err(), Error::Ragged { row: 1, expected: 1, found: 2 });
 
-    // A null list is as long as the others, or in the way.
+    // A null list is accepted only if it is stored with the same length as the others.
     let item = Arc::new(Field::new_list_field(ArrowType::Int32, true));
     let choices = Options::new().lists_as_axis().fill_nulls(-1);
     for (ends, valid, expected) in [

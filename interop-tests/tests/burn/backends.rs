@@ -1,4 +1,4 @@
-//! Autodiff, other backends, threads.
+//! Automatic differentiation, other backends than flex, and threads.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn autodiff_shares_the_tensor_inside() {
     let shared: Tensor = (&tensor).share().unwrap();
     assert_eq!(shared.data().cast(), address);
     assert_eq!(device.exchange(), Ok(Device::CPU));
-    // An import onto the tape, and backward through it.
+    // An imported tensor can track gradients.
     let producer = Producer::f32(&[2, 2], &[1., 2., 3., 4.]);
     let (address, calls) = (producer.memory(), producer.calls());
     let inputs = import(producer, Abi::Versioned).share::<Burn<2>>().unwrap().autodiff().require_grad();
@@ -62,12 +62,12 @@ fn the_backend_ndarray_borrows_and_hands_over_arrays() {
     drop(back);
     assert_eq!(elements(&(tensor + 1.0)), [-2., -1.5, -1., -0.5, 0., 0.5]);
     assert_eq!(calls.count(), 1);
-    // An array of its own goes out as arrays do, strides and all.
+    // A tensor that owns an array is exported as the array, with its strides.
     let tensor = Burn::<2>::from_data([[1f32, 2., 3.], [4., 5., 6.]], &BurnDevice::ndarray()).transpose();
     let tensor: Tensor = tensor.try_into_primitive::<NdArray>().unwrap().share().unwrap();
     assert_eq!(tensor.strides(), [1, 3]);
     assert!(!tensor.flags().is_read_only());
-    // Bytes that burn's clone copies are not shared behind the caller's back.
+    // burn's `clone` copies bytes that are mapped from a file, so a reference to them cannot be shared.
     let mut file = tempfile::NamedTempFile::new().unwrap();
     numbers(4).iter().for_each(|number| file.write_all(&number.to_ne_bytes()).unwrap());
     let data = TensorData::from_bytes(Bytes::from_file(file.path(), 16, 0), [4], DType::F32);
@@ -76,7 +76,7 @@ fn the_backend_ndarray_borrows_and_hands_over_arrays() {
     assert!((&primitive).share::<Tensor>().is_err());
     assert_eq!((&primitive).convert::<Vec<f32>>().unwrap(), numbers(4));
     assert_eq!(primitive.share::<Tensor>().unwrap().to_vec::<f32>().unwrap(), numbers(4));
-    // A vector becomes its array.
+    // An imported vector becomes the array that the backend owns.
     let vec = numbers(6);
     let address = vec.as_ptr();
     let primitive: NdArrayTensor = vec.share().unwrap();

@@ -1,4 +1,4 @@
-//! What burn hands out.
+//! Exports of burn's tensors.
 
 use super::*;
 
@@ -23,14 +23,14 @@ fn an_export_is_a_view_that_burn_does_not_write() {
     drop(written);
     assert_eq!(turned.to_vec::<f32>().unwrap(), [1., 4., 2., 5., 3., 6.]);
     assert_eq!(flipped.to_vec::<f32>().unwrap(), [3., 2., 1., 6., 5., 4.]);
-    // And back: the same tensor.
+    // An import makes the same tensor again.
     let back: Burn<2> = turned.share().unwrap();
     assert_eq!(data(&back), address);
 }
 
 #[test]
 fn the_only_handle_goes_out_writable_and_as_its_vector() {
-    // Made by burn from a vector: the vector itself, which candle and ndarray take over.
+    // A tensor that burn made from a vector is exported as that vector, which candle and ndarray take over.
     let tensor = Burn::<2>::from_data(TensorData::new(numbers(6), [2, 3]), &BurnDevice::flex());
     let address = data(&tensor);
     assert_eq!(tensor.route::<Candle>(), Route::Shared);
@@ -39,7 +39,7 @@ fn the_only_handle_goes_out_writable_and_as_its_vector() {
     let back: Burn<2> = candle.share().unwrap(); // candle's memory, read-only
     assert_eq!(data(&back), address);
 
-    // The result of an operation that is a view of all its memory, but no vector in order.
+    // A transposed tensor covers all of its memory, but is no vector in row-major order.
     let tensor = Burn::<2>::from_data(TensorData::new(numbers(6), [2, 3]), &BurnDevice::flex()).transpose();
     let (address, route) = (data(&tensor), tensor.route::<Array2<f32>>());
     assert_eq!(route, Route::Copied(Reason::ForeignMemory));
@@ -49,7 +49,7 @@ fn the_only_handle_goes_out_writable_and_as_its_vector() {
     let back: Burn<2> = shared.share().unwrap();
     assert_eq!((data(&back), elements(&back)[1]), (address, 9.));
 
-    // Two handles, or memory that is shared behind the scenes: read-only, as announced.
+    // With two handles, or bytes that are shared inside burn, the export is read-only, as the route announces.
     let tensor = Burn::<1>::from_data(TensorData::new(numbers(6), [6]), &BurnDevice::flex());
     let kept = tensor.clone();
     assert_eq!(tensor.route::<Candle>(), Route::Copied(Reason::ForeignMemory));
@@ -62,7 +62,7 @@ fn the_only_handle_goes_out_writable_and_as_its_vector() {
     let tensor: Tensor = primitive.share().unwrap();
     assert_eq!((tensor.data(), tensor.flags()), (again.as_ptr(), Flags::READ_ONLY));
 
-    // A vector comes in as itself, too.
+    // An imported vector is exported as the same vector again.
     let vec = numbers(6);
     let address = vec.as_ptr();
     let tensor: Burn<1> = vec.share().unwrap();
@@ -82,7 +82,7 @@ fn what_burn_does_to_bytes_leaves_foreign_memory_alone() {
         bytes
     })
     .unwrap();
-    // Views and clones are the same memory, until they are written.
+    // Views and clones share the memory until they are written.
     let part = bytes.view(8, 24).unwrap();
     let mut clone = bytes.clone();
     assert_eq!((part.as_ptr(), clone.as_ptr()), (address.wrapping_add(8), address));
@@ -92,7 +92,7 @@ fn what_burn_does_to_bytes_leaves_foreign_memory_alone() {
     assert_eq!((clone[0], bytes[0]), (99, (-3f32).to_ne_bytes()[0]));
     clone.extend_from_byte_slice(&[1, 2, 3, 4]);
     assert_eq!((clone.len(), &clone[24..]), (28, &[1, 2, 3, 4][..]));
-    // What is not read as a vector is none.
+    // Foreign memory cannot become a vector.
     let bytes = bytes.try_into_vec::<f32>().unwrap_err();
     for policy in [burn_std::SplitPolicy::Shared, burn_std::SplitPolicy::Owned] {
         let (left, right) = bytes.clone().split(8, policy).unwrap();
@@ -113,16 +113,17 @@ fn a_copy_on_write_is_burns_own() {
     assert_eq!(sum.route::<Candle>(), read_only);
     let shared: Tensor = sum.share().unwrap();
     assert_eq!((shared.flags(), &memory[..]), (Flags::empty(), &numbers(4)[..]));
-    // burn allocates some results for any type, so that they are no vector of theirs: writable, and copied to candle.
+    // burn allocates some results with an alignment for any type. They are no vectors of their element type, so they
+    // are writable, but candle copies them.
     let tensor = Burn::<2>::from_data([[1f32, 2.], [3., 4.]], &BurnDevice::flex());
     let product = tensor.clone().matmul(tensor);
     assert_eq!(product.route::<Candle>(), Route::Copied(Reason::ForeignMemory));
     assert!(!product.share::<Tensor>().unwrap().flags().is_read_only());
-    // Elements that share memory are nobody's to write, even if there is no other handle.
+    // If elements share memory, the export is read-only, even if there is no other handle.
     let broadcast = Burn::<2>::from_data([[1f32, 2.]], &BurnDevice::flex()).expand([3, 2]);
     let shared: Tensor = broadcast.share().unwrap();
     assert!(shared.flags().is_read_only());
-    // With autodiff, too, the only handle is the only handle.
+    // A tensor with autodiff is recognised as the only handle, too.
     let tracked = Burn::<1>::from_data(TensorData::new(numbers(4), [4]), &BurnDevice::flex().autodiff());
     assert_eq!(tracked.route::<Candle>(), Route::Shared);
     assert!(tracked.share::<Vec<f32>>().is_ok());

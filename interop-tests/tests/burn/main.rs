@@ -1,5 +1,6 @@
-//! burn's tensors: what is shared, copy-on-write, and what is refused. The names with a letter are those of the project's list
-//! of cases.
+//! burn's tensors: what is shared, what burn copies before it writes, and what is refused.
+//!
+//! A letter and a number in front of a test's name stand for a reported fault, as `tests/cases/main.rs` explains.
 #![cfg(all(feature = "arrow", feature = "burn", feature = "candle", feature = "ndarray"))]
 #![expect(deprecated, reason = "burn has deprecated its backend ndarray; it is still used")]
 
@@ -35,7 +36,7 @@ fn import(producer: Producer, abi: Abi) -> Tensor {
     unsafe { producer.import(abi) }.unwrap()
 }
 
-/// Where a tensor of burn's has its first element: through its own primitive.
+/// The address of the first element in burn's own primitive.
 fn data<const D: usize>(tensor: &Burn<D>) -> *const f32 {
     let primitive = tensor.clone().inner().try_into_primitive::<Flex>().unwrap();
     primitive.bytes().as_ptr().cast::<f32>().wrapping_add(primitive.layout().start_offset())

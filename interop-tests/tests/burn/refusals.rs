@@ -1,4 +1,4 @@
-//! What never reaches burn.
+//! Tensors that burn would misread or panic on: they are refused.
 
 use super::*;
 
@@ -40,7 +40,7 @@ fn c3_misaligned_memory_and_bad_booleans_never_reach_burn() {
 
 #[test]
 fn layouts_beyond_their_memory_are_refused() {
-    // Safe code can make these, and burn would read out of bounds.
+    // Safe code can make these layouts, and burn would read out of bounds.
     let tensor = |shape: Vec<usize>, strides: Vec<isize>, start| {
         FlexTensor::new(Bytes::from_elems(numbers(6)), Layout::new(Shape::from(shape), strides, start), DType::F32)
     };

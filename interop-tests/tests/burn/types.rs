@@ -1,4 +1,4 @@
-//! Element types and other adapters.
+//! Element types, and exchange with the other adapters.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn every_pair_with_the_other_adapters() {
     let shared: Burn<2> = (&candle).share().unwrap();
     assert_eq!(data(&shared).cast(), (&candle).share::<Tensor>().unwrap().data());
     assert_eq!(elements(&(shared + 1.0)), [1., 2., 3., 4., 5., 6.]);
-    assert_eq!(candle.get(1).unwrap().to_vec1::<f32>().unwrap(), [3., 4., 5.]); // F1: not overwritten
+    assert_eq!(candle.get(1).unwrap().to_vec1::<f32>().unwrap(), [3., 4., 5.]); // burn has not overwritten it
     let column = Float32Array::from(vec![1., 2., 3.]);
     let shared: Burn<1> = (&column).share().unwrap();
     assert_eq!(data(&shared), column.values().as_ptr());
@@ -24,11 +24,11 @@ fn every_pair_with_the_other_adapters() {
     let candle = (&burn).convert_with::<Candle>(CopyPolicy::IfNeeded).unwrap();
     assert_eq!(candle.copied, Some(Reason::ForeignMemory));
     drop((owned, lists));
-    let array: Array2<f32> = burn.share().unwrap(); // the vector that it all began with
+    let array: Array2<f32> = burn.share().unwrap(); // the vector that was exported first
     assert_eq!(array.as_ptr(), address);
 }
 
-/// The tensor has these elements, of just this type.
+/// Checks that burn gives back these elements with the same type.
 fn same<T: Element + PartialEq>(tensor: &Tensor, elements: &[T]) -> Result<(), Error> {
     tensor.as_slice::<T>().map(|found| assert!(found == elements))
 }
@@ -51,7 +51,7 @@ fn every_type_arrives_as_it_is() {
             vec![1u8] => DType::U8, vec![1u16] => DType::U16, vec![1u32] => DType::U32, vec![1u64] => DType::U64;
         Bool: vec![true, false] => DType::Bool(BoolStore::Native);
     }
-    // E1: a boolean is no byte, in whatever store it is.
+    // A boolean is not an integer of one byte, in whatever form burn stores it.
     let bytes =
         FlexTensor::from_data(TensorData::from_bytes(Bytes::from_elems(vec![1u8, 0]), [2], DType::Bool(BoolStore::U8)));
     let tensor: Tensor = (&bytes).share().unwrap();

@@ -1,4 +1,4 @@
-//! Foreign memory, and what burn writes.
+//! burn never writes to foreign memory.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn the_first_write_copies_and_lets_go_at_once() {
     assert_eq!(calls.count(), 1, "the foreign memory is not needed any more");
     assert_ne!(data(&sum).cast(), address);
     assert_eq!(elements(&(sum * 2.0)), [-4., -3., -2., -1.]);
-    // A second handle keeps the memory, and what it shows.
+    // A second handle keeps the foreign memory, with its old elements.
     let producer = Producer::f32(&[4], &numbers(4));
     let calls = producer.calls();
     let tensor: Burn<1> = import(producer, Abi::Versioned).share().unwrap();
@@ -126,7 +126,7 @@ fn no_operation_writes_foreign_memory_whatever_the_layout() {
     assert!(OPS.len() > 20);
     for (layout, array) in layouts {
         for (name, op) in OPS {
-            // The only handle of burn's, though not the only one.
+            // burn has only one handle, but the array is another handle to the same memory.
             let shared: Burn<2> = array.clone().share().unwrap();
             assert_eq!(data(&shared), array.as_ptr(), "{layout}");
             let copied: Burn<2> = array.clone().convert_with(CopyPolicy::Always).unwrap().value;
@@ -138,7 +138,7 @@ fn no_operation_writes_foreign_memory_whatever_the_layout() {
 
 #[test]
 fn broadcast_and_overlapping_memory_reads_as_it_should() {
-    // A12: strides are not discarded; A4: those of axes of length 1 may be anything.
+    // Strides are not discarded, and those of axes of length 1 may be any numbers.
     for (shape, strides, expected) in [
         (vec![3, 2], vec![0, 1], vec![0., 1., 0., 1., 0., 1.]),
         (vec![2, 3], vec![1, 1], vec![0., 1., 2., 1., 2., 3.]),

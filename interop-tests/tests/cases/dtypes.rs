@@ -1,4 +1,4 @@
-//! E: element types.
+//! Reported faults with element types (E).
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn e1_booleans_are_never_bytes() {
     let refused = Error::UnsupportedDType { framework: "candle", dtype: DataType::BOOL };
     assert_eq!(tensor.route::<Candle>(), Route::Impossible(refused.clone()));
     assert_eq!(tensor.convert::<Candle>().err(), Some(refused));
-    // Old producers used other codes for booleans; they are other types.
+    // Old producers used other type codes for booleans. These are read as the types that they name.
     let one_bit = DataType::new(DataTypeCode::UINT, 1, 1);
     let tensor = import(Producer::new(one_bit, &[8], &[0b1010_0101]), Abi::Legacy).unwrap();
     assert!(matches!(tensor.as_slice::<bool>(), Err(Error::DTypeMismatch { .. })));

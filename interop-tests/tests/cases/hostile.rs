@@ -1,4 +1,4 @@
-//! G and I: devices, versions, hostile producers.
+//! Reported faults with devices and versions (G), and hostile producers (I).
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn g5_a_newer_minor_is_read_and_a_newer_major_is_let_go() {
             it.version.major = major;
             it.version.minor = minor;
             if major != 1 {
-                // Nothing behind the flags may be read.
+                // With another major version, the fields behind the flags must not be read.
                 it.tensor.shape = ptr::without_provenance_mut(8);
             }
         });

@@ -1,4 +1,4 @@
-//! D: lifetime and threads.
+//! Reported faults with lifetimes and threads (D).
 
 use super::*;
 
@@ -59,7 +59,7 @@ fn d7_tensors_may_be_dropped_on_any_thread() {
     let guarded: Tensor = (&candle).share().unwrap();
     std::thread::spawn(move || drop((tensor, guarded))).join().unwrap();
     assert_eq!(calls.count(), 1);
-    candle.zero_set().unwrap(); // The lock is free again.
+    candle.zero_set().unwrap(); // The last export has released candle's lock.
     assert_eq!(candle.to_vec1::<f32>().unwrap(), [0.; 6]);
 }
 

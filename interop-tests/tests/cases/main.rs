@@ -1,8 +1,9 @@
 //! Faults that users of other tensor libraries reported, as small inputs with the outcome that is right here.
 //!
-//! The names are those of the project's list of cases: A strides, B empty and scalar, C offset and alignment, D
-//! lifetime and threads, E element types, F mutability, G device and version, I hostile producers. Contiguity rules
-//! (A2 – A4, A9, A10, A13) are tested where they are written, in `dlbridge_core::layout`.
+//! A letter and a number in front of a test's name stand for such a fault. The letter is the subject: A strides, B
+//! empty and scalar tensors, C offset and alignment, D lifetime and threads, E element types, F mutability, G device
+//! and version, H Arrow, I hostile producers. The rules of contiguity (A2 – A4, A9, A10, A13) are tested in
+//! `dlbridge_core::layout`.
 #![cfg(all(feature = "ndarray", feature = "candle"))]
 
 mod dtypes;
@@ -29,7 +30,7 @@ use dlbridge::{
 use half::bf16;
 use interop_tests::raw::{ABIS, Abi, Calls, Producer};
 
-/// Imports a producer whose claims are true, or refused before they are used.
+/// Imports a producer. Its claims must be true, or such that they are refused before they are used.
 fn import(producer: Producer, abi: Abi) -> Result<Tensor, Error> {
     // SAFETY: either the producer is well-formed over its own memory, or its numbers are what the test wants refused.
     unsafe { producer.import(abi) }
@@ -39,7 +40,7 @@ fn numbers(len: usize) -> Vec<f32> {
     (0..len).map(|number| number as f32).collect()
 }
 
-/// A tensor of `0.0, 1.0, …` and its deleter's counter.
+/// A tensor over `0.0, 1.0, …`, and its deleter's counter.
 fn strided(shape: &[i64], strides: &[i64], len: usize) -> (Tensor, Calls) {
     let producer = Producer::f32(shape, &numbers(len)).strides(strides);
     let calls = producer.calls();

@@ -1,4 +1,4 @@
-//! What goes out as it came, and comes back as it was.
+//! Tensors that are exported as they were imported, and owners that are imported again as they were.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn a_raw_tensor_goes_out_as_consumers_like_it() {
     drop(back);
     // SAFETY: nobody uses it any more.
     unsafe { without_deleter.free() };
-    // One that is so already goes out as it is.
+    // A tensor that already has a deleter, strides and no offset is exported as it is.
     let (tensor, _) = strided(&[2], &[1], 2);
     let there = tensor.into_raw();
     // SAFETY: owned by nobody else.
@@ -75,7 +75,7 @@ fn an_arc_goes_out_writable_only_if_nobody_else_can_reach_it() {
     let held = Tensor::new(held, &[3]).unwrap();
     let watched = Tensor::new(watched, &[3]).unwrap();
     assert!(held.flags().is_read_only() && watched.flags().is_read_only());
-    // Not either once the others are gone: whoever has seen the flag may have handed out readers.
+    // The tensor stays read-only when the others are gone: whoever saw the flag may have lent the memory for reading.
     drop(other);
     assert!(held.flags().is_read_only());
     assert!(weak.upgrade().is_some());
@@ -92,9 +92,9 @@ fn the_original_comes_back() {
     let candle: Candle = tensor.share().unwrap();
     let tensor: Tensor = candle.share().unwrap();
     assert_eq!(tensor.data(), data.cast());
-    // candle's memory is candle's from then on.
+    // Once candle has taken the memory over, no array can take it back.
     assert_eq!(tensor.route::<ArrayD<f32>>(), Route::Copied(Reason::ForeignMemory));
-    // Sliced arrays come back as they were, as arrays of any rank type.
+    // A sliced array is imported again as the same array, also with another rank type.
     let sliced = Array1::from_vec(numbers(10)).slice_move(dlbridge::ndarray::ndarray::s![2..8;-2]);
     let (strides, data) = (sliced.strides().to_vec(), sliced.as_ptr());
     let back: ArrayD<f32> = sliced.share::<Tensor>().unwrap().share().unwrap();
@@ -137,7 +137,7 @@ fn mutable_slices_are_lent_for_writing() {
 
 #[test]
 fn candle_layouts_longer_than_their_storage_are_refused() {
-    // `unfold` counts in f32, so that behind 2^24 elements it reaches too far.
+    // candle's `unfold` computes the length in f32, so that with more than 2^24 elements it is too long.
     let long = Candle::zeros((1 << 24) + 3, DType::U8, &CandleDevice::Cpu).unwrap().unfold(0, 1, 1).unwrap();
     let refused = long.share::<Tensor>().err();
     let expected = Error::OutOfStorage { framework: "candle", needed: (1 << 24) + 4, available: (1 << 24) + 3 };

@@ -1,4 +1,4 @@
-//! B and C: empty and scalar, offset and alignment.
+//! Reported faults with empty and scalar tensors (B), and with offset and alignment (C).
 
 use super::*;
 
@@ -75,7 +75,7 @@ fn c3_c4_c5_misaligned_memory_is_refused_or_copied() {
     let copied = misaligned().0.convert_with::<Owned<f64, Ix1>>(CopyPolicy::IfNeeded).unwrap();
     assert_eq!((copied.value[0], copied.copied), (2.5, Some(Reason::Misaligned { align: 8 })));
     assert_eq!(misaligned().0.convert::<Candle>().unwrap().to_vec1::<f64>().unwrap(), [2.5]);
-    // f32 at an address of 2 mod 4.
+    // The address of the f32 is not a multiple of 4.
     let producer = Producer::new(DataType::FLOAT32, &[1], &[0; 8]).with(|it| it.tensor.byte_offset = 2);
     let tensor = import(producer, Abi::Legacy).unwrap();
     assert!(matches!(tensor.as_slice::<f32>(), Err(Error::Misaligned { align: 4, .. })));

@@ -1,4 +1,4 @@
-//! A: strides.
+//! Reported faults with strides (A).
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn memory_is_lent_to_candle_for_a_closure() {
             })
         };
         assert_eq!(read, Ok(expected.clone()));
-        // What escapes is memory of its own.
+        // A tensor that leaves the closure has memory of its own.
         let escaped = escaped.unwrap().flatten_all().unwrap().to_vec1::<f32>().unwrap();
         assert_eq!(escaped, vec![0.; expected.len()]);
         assert_eq!(tensor.to_vec::<f32>().unwrap(), expected);

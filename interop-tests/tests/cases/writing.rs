@@ -1,4 +1,4 @@
-//! F: mutability.
+//! Reported faults with mutability (F).
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn f1_f5_candle_cannot_write_what_it_shares() {
     let mut tensor: Tensor = (&candle).share().unwrap();
     assert!(tensor.flags().is_read_only());
     assert_eq!(tensor.as_mut_slice::<f32>().err(), Some(Error::ReadOnly));
-    // A writer waits until the export is gone, on whatever thread it goes.
+    // A writer waits until the export is dropped, on whatever thread that happens.
     let (written, done) = mpsc::channel();
     let writer = candle.clone();
     std::thread::spawn(move || {
@@ -28,7 +28,7 @@ fn f2_the_legacy_abi_cannot_say_read_only() {
     let tensor: Tensor = shared.clone().share().unwrap();
     let Rejected { value, error } = tensor.into_legacy_raw().unwrap_err();
     assert_eq!(error, Error::ReadOnly);
-    assert_eq!(value.as_slice::<f32>().unwrap(), numbers(3)); // Nothing is lost.
+    assert_eq!(value.as_slice::<f32>().unwrap(), numbers(3)); // The error gives the tensor back.
     let copy = value.to_contiguous().unwrap();
     let legacy = copy.into_legacy_raw().map_err(Error::from).unwrap();
     // SAFETY: our own tensor, owned by nobody else.
@@ -46,7 +46,7 @@ fn f3_unique_memory_arrives_writable() {
     tensor.as_mut_slice::<f32>().unwrap()[0] = 9.;
     let array: Array2<f32> = tensor.share().unwrap();
     assert_eq!(array, array![[9., 2.], [3., 4.]]);
-    // The only handle of a shared array is unique, too.
+    // A shared array with only one handle is exported as writable.
     let tensor: Tensor = ArcArray1::from_vec(numbers(3)).share().unwrap();
     assert!(!tensor.flags().is_read_only());
     let (tensor, _) = strided(&[2], &[1], 2);

@@ -14,7 +14,7 @@ fn only_the_last_handle_is_shared_for_writing() {
     let copied = (&view).convert_with::<Vec<f32>>(CopyPolicy::IfNeeded).unwrap();
     assert_eq!((copied.value, copied.copied), (vec![2., 3., 4.], Some(Reason::NotUnique)));
     drop(second);
-    // A view keeps its base alive for autograd; if nobody else does, it is the last handle all the same.
+    // A view keeps its base alive for autograd. If nobody else holds the base, the view is the only handle.
     let data = data_ptr(&view).unwrap();
     let tensor: Tensor = view.share().unwrap();
     assert_eq!((tensor.data(), tensor.flags()), (data, Flags::empty()));
@@ -76,7 +76,7 @@ fn what_dlpack_cannot_express_is_refused_with_its_name() {
 
 #[test]
 fn a_tensor_that_outgrew_its_storage_is_refused() {
-    // libtorch keeps the new size of a `resize_` that fails, as on memory that it cannot move.
+    // If `resize_` fails, as it does on memory that cannot move, libtorch keeps the new size.
     let memory = [0f32; 6];
     // SAFETY: the memory outlives the tensor.
     let mut torch =
@@ -106,14 +106,14 @@ fn a_sealed_tensor_that_grows_moves_away_from_the_memory_it_shared() {
 
 #[test]
 fn memory_that_is_shared_behind_the_storage_is_not_unique() {
-    // Copy-on-write clones have a storage each, and one memory.
+    // Copy-on-write clones have different storages over the same memory.
     let (first, second) = (torch(6), torch(6));
     let clone = first.internal_lazy_clone();
     // SAFETY: nobody writes meanwhile.
     assert_eq!(unsafe { export_shared(&first) }.err(), copy_required::<()>(Reason::NotUnique).err());
     assert_eq!(first.share::<Tensor>().err(), copy_required::<()>(Reason::NotUnique).err());
     assert_eq!(clone.convert::<Vec<f32>>().unwrap(), [0., 1., 2., 3., 4., 5.]);
-    // A mapped file has as many storages as it is mapped.
+    // Every mapping of a file has a storage of its own.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("numbers");
     std::fs::write(&file, [0u8; 24]).unwrap();

@@ -1,4 +1,4 @@
-//! What only libtorch can get wrong: handles that share a storage, sealed memory, lazy views, scalar types without a
+//! Subjects that only libtorch has: handles that share a storage, sealed memory, lazy views, and scalar types without a
 //! name in tch.
 #![cfg(feature = "tch")]
 

@@ -1,4 +1,4 @@
-//! One memory, in libtorch and beside it.
+//! Memory that libtorch shares with others.
 
 use super::*;
 
@@ -111,7 +111,7 @@ fn a_sealed_tensor_can_be_read_by_libtorch() {
 fn f1_a_sealed_tensor_cannot_be_written_by_any_safe_call() {
     let candle = Candle::arange(0f32, 6., &CandleDevice::Cpu).unwrap();
     let sealed: ReadOnly<Torch> = (&candle).share().unwrap();
-    // A plain handle is all it takes to write in libtorch; a sealed storage refuses that.
+    // In libtorch every handle can write. Only the sealed storage refuses it.
     let alias = || sealed.shallow_clone();
     let other = torch(6);
     type Write<'a> = (&'a str, Box<dyn Fn() -> Result<Torch, tch::TchError> + 'a>);
@@ -135,18 +135,18 @@ fn f1_a_sealed_tensor_cannot_be_written_by_any_safe_call() {
     ];
     let original = [0., 1., 2., 3., 4., 5.];
     for (name, write) in writes {
-        // With a scalar argument tch panics instead of giving libtorch's error back.
+        // With a scalar argument, tch panics instead of returning libtorch's error.
         let refused = catch_unwind(AssertUnwindSafe(write)).map_or(true, |result| result.is_err());
         assert!(refused, "{name} was not refused");
         assert_eq!(candle.to_vec1::<f32>().unwrap(), original, "{name} wrote to sealed memory");
     }
     assert!(alias().f_copy_(&other).is_err());
-    // A lazy clone would be written in place once it is the only one; libtorch makes none of foreign memory.
+    // A lazy clone could be written in place once it is the only one. libtorch makes no lazy clone of foreign memory.
     assert!(alias().f_internal_lazy_clone().is_err());
     assert!(catch_unwind(AssertUnwindSafe(|| alias().data_ptr())).is_err());
     assert!(Vec::<f32>::try_from(&*sealed).is_err());
     assert_eq!(candle.to_vec1::<f32>().unwrap(), [0., 1., 2., 3., 4., 5.]);
-    // Who wants to write asks for a copy.
+    // A plain tensor, which can be written, needs a copy.
     assert_eq!((&candle).share::<Torch>().err(), copy_required::<()>(Reason::ReadOnly).err());
     let mut plain: Torch = (&candle).convert().unwrap();
     let _ = plain.fill_(9.);
@@ -163,5 +163,5 @@ fn an_alias_of_a_sealed_tensor_goes_out_read_only() {
         assert_eq!(tensor.data(), data_ptr(&alias).unwrap());
     }
     drop(sealed);
-    candle.zero_set().unwrap(); // All exports are gone, and so is the lock.
+    candle.zero_set().unwrap(); // All exports are dropped, so candle's lock is free.
 }

@@ -29,7 +29,7 @@ fn e4_types_without_a_kind_go_both_ways() {
     there_and_back(vec![1u16, u16::MAX]);
     there_and_back(vec![1u32, u32::MAX]);
     there_and_back(vec![1u64, u64::MAX]);
-    // candle's u32 is libtorch's, not a signed one.
+    // candle's u32 becomes libtorch's u32, not a signed integer.
     let candle = Candle::from_vec(vec![u32::MAX], 1, &CandleDevice::Cpu).unwrap();
     let sealed: ReadOnly<Torch> = candle.share().unwrap();
     assert_eq!(sealed.convert::<Vec<u32>>().unwrap(), [u32::MAX]);
@@ -41,10 +41,10 @@ fn e1_booleans_made_from_bytes_are_checked() {
     let tensor: Tensor = hostile.share().unwrap();
     assert_eq!(tensor.as_slice::<bool>(), Err(Error::InvalidBool { index: 1, value: 2 }));
     assert_eq!(tensor.share::<Owned<bool, Ix1>>().err(), Some(Error::InvalidBool { index: 1, value: 2 }));
-    // Also where a copy is made, because somebody else holds the tensor.
+    // The same if a copy is made because somebody else holds the tensor.
     let hostile = Torch::from_data_size(&[0, 2], &[2], Kind::Bool);
     match (&hostile).convert::<Tensor>() {
-        // libtorch's own copy may have made a proper boolean of it.
+        // The copy that libtorch makes may turn the byte into a valid boolean.
         Ok(copied) => assert_eq!(copied.view().to_bytes(), Ok(vec![0, 1])),
         Err(error) => assert_eq!(error, Error::InvalidBool { index: 1, value: 2 }),
     }
@@ -112,6 +112,6 @@ fn a_failure_of_libtorch_is_an_error_with_its_words() {
     let _ = torch(1); // libtorch is loaded.
     let refused = (&torch(6).to_sparse_sparse_dim(1)).convert::<Vec<f32>>().unwrap_err();
     assert!(refused.to_string().contains("sparse"));
-    // Our own error channel leaves tch's alone.
+    // The shim reports errors by itself, without changing the state in which tch keeps its last error.
     assert_eq!(Torch::from(1i64).f_add(&Torch::from(2i64)).unwrap().int64_value(&[]), 3);
 }

@@ -4,7 +4,8 @@ use super::*;
 
 #[test]
 fn axes_of_length_one_do_not_pass_for_another_memory_format() {
-    // A batch of grey images, as from MNIST: channels-last strides would be valid, too, and spread through the model.
+    // A batch of grey images, as from MNIST. Channels-last strides would be valid, too, but would make libtorch choose
+    // that memory format in the whole model.
     let images: Torch =
         Tensor::new(vec![0f32; 2 * 28 * 28], &[2, 1, 28, 28]).map_err(Error::from).unwrap().share().unwrap();
     assert_eq!(images.stride(), [784, 784, 28, 1]);
@@ -79,7 +80,7 @@ fn the_deleter_runs_after_the_last_view_on_whatever_thread() {
     assert_eq!(calls.count(), 0);
     std::thread::spawn(move || drop(view)).join().unwrap();
     assert_eq!(calls.count(), 1);
-    // In a graph of autograd.
+    // The tensor is part of an autograd graph.
     let producer = Producer::f32(&[4], &[1.; 4]);
     let calls = producer.calls();
     let torch = import(producer).share::<Torch>().unwrap().set_requires_grad(true);
@@ -88,7 +89,7 @@ fn the_deleter_runs_after_the_last_view_on_whatever_thread() {
     assert_eq!(calls.count(), 0);
     drop(sum);
     assert_eq!(calls.count(), 1);
-    // Refused.
+    // The import is refused.
     let producer = Producer::new(DataType::FLOAT6_E2M3FN, &[4], &[0; 3]);
     let calls = producer.calls();
     assert!(import(producer).share::<Torch>().is_err());

@@ -1,10 +1,11 @@
-//! Makes the report of what the bench programs have written down: tables in Markdown, plots in SVG, and both together in
-//! an HTML page.
+//! Makes the report of the records that the bench programs have written: tables in Markdown, plots in SVG, and an HTML
+//! page with both.
 //!
 //! `report FOLDER` reads `FOLDER/data/*.json` and `FOLDER/SUMMARY.md`, and writes `README.md`, `index.html` and
 //! `plots/*.svg` into `FOLDER`.
 
 mod markdown;
+mod names;
 mod page;
 mod plot;
 mod sections;
@@ -22,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let records = records(&folder.join("data"))?;
     let plots = folder.join("plots");
     if plots.exists() {
-        fs::remove_dir_all(&plots)?; // Of a former run, with other names perhaps.
+        fs::remove_dir_all(&plots)?; // Plots of an earlier run, which may have other names.
     }
     fs::create_dir_all(&plots)?;
     let summary = fs::read_to_string(folder.join("SUMMARY.md")).unwrap_or_default();
@@ -32,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The records that there are, in the order of the sections.
+/// The records that exist, in the order of the sections.
 fn records(folder: &Path) -> Result<Vec<Record>, Box<dyn Error>> {
     let mut records = Vec::new();
     for section in sections::SECTIONS {

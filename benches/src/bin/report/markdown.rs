@@ -6,11 +6,12 @@ use std::path::Path;
 
 use dlbridge_benches::record::{Record, Row, Table};
 
+use crate::names::{cases, distinct};
 use crate::plot::{self, Plotted};
 use crate::sections::{SECTIONS, Section};
 use crate::{text, versions};
 
-/// More rows than that are folded away.
+/// Tables with more rows than this are folded, so that the page does not show them at first.
 const FOLDED: usize = 20;
 
 /// The whole report; its plots are written to `plots`.
@@ -30,12 +31,12 @@ pub(crate) fn report(records: &[Record], summary: &str, plots: &Path) -> io::Res
     Ok(report + &measured(records))
 }
 
-/// A heading that the page's own list can link to; a page of HTML has no other anchors.
+/// A heading with an anchor, which the list of sections links to: the HTML page has no other anchors.
 fn heading(title: &str) -> String {
     format!("<a id=\"{}\"></a>\n\n## {title}\n\n", text::slug(title))
 }
 
-/// What the records were taken on: one line, if it was all on one day and machine.
+/// The date and the machine of the records, in one line if they are the same for all.
 fn machines(records: &[Record]) -> String {
     let line = |Record { machine, date, threads, .. }: &Record| {
         let threads = if *threads == 1 { "one thread".to_owned() } else { format!("{threads} threads") };
@@ -49,7 +50,7 @@ fn machines(records: &[Record]) -> String {
 
 const MEASURED: &str = "How it was measured";
 
-/// What all sections have in common.
+/// The notes on measuring that hold for all sections.
 fn measured(records: &[Record]) -> String {
     let minutes = (records.iter().map(|record| record.seconds).sum::<f64>() / 60.).ceil();
     let versions = versions::versions().join(", ");
@@ -102,21 +103,6 @@ fn written(section: &Section, record: &Record, plots: &Path) -> io::Result<Strin
 fn upper_first(title: &str) -> String {
     let mut chars = title.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
-}
-
-/// The cases of a table, in order.
-pub(crate) fn cases(table: &Table) -> Vec<&str> {
-    distinct(table.rows.iter().map(|row| row.case.as_str()))
-}
-
-fn distinct<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut found = Vec::new();
-    for name in all {
-        if !found.contains(&name) {
-            found.push(name);
-        }
-    }
-    found
 }
 
 /// A line for each case, a column for each contender.

@@ -1,4 +1,4 @@
-//! The report as a page: the Markdown rendered, with a style sheet.
+//! The report as an HTML page: the rendered Markdown with a style sheet.
 
 use pulldown_cmark::{Options, Parser, html};
 

@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers and names in readable form.
 
 use dlbridge_benches::record::{Quartiles, Row};
 
@@ -34,7 +34,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// Blocks and bytes that a row allocated, if they were counted.
+/// The numbers of blocks and bytes that a row has allocated, if they were counted.
 pub(crate) fn allocated(row: &Row) -> Option<String> {
     let allocated = row.allocated?;
     let bytes = match allocated.bytes {
@@ -49,7 +49,7 @@ pub(crate) fn allocated(row: &Row) -> Option<String> {
     })
 }
 
-/// A name for a file or an anchor.
+/// A title in the form of a file's or an anchor's name.
 pub(crate) fn slug(title: &str) -> String {
     let plain = title.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), " ");
     plain.split_whitespace().collect::<Vec<_>>().join("-")

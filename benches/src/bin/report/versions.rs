@@ -1,4 +1,4 @@
-//! The versions that were measured, out of the lock file.
+//! The versions of the crates that were measured, from the lock file.
 
 use serde::Deserialize;
 

@@ -4,9 +4,8 @@ use dlbridge_benches::record::{Quartiles, Row, Table};
 use plotters::style::Color;
 use plotters::style::text_anchor::HPos;
 
-use super::Plotted;
-use super::canvas::{Axis, BAND, GREY, INK, RULE, colour, draw};
-use crate::{markdown, text};
+use super::canvas::{Axis, BAND, GREY, INK, Plotted, RULE, colour, draw};
+use crate::{names, text};
 
 const WIDTH: i32 = 900;
 const LEFT: i32 = 250;
@@ -17,7 +16,7 @@ const LINE: i32 = 18;
 const GAP: i32 = 12;
 
 pub(super) fn plot(table: &Table) -> Plotted {
-    let cases = markdown::cases(table);
+    let cases = names::cases(table);
     let height = HEAD + cases.len() as i32 * GAP + table.rows.len() as i32 * LINE + 16;
     let is_relative = table.reference.as_deref().is_some_and(|reference| reference != "floor");
     let value = |row: &Row| if is_relative { row.ratio.unwrap_or(row.nanos) } else { row.nanos };
@@ -68,14 +67,10 @@ pub(super) fn plot(table: &Table) -> Plotted {
     Plotted { title: table.title.clone(), svg }
 }
 
-/// The place of a contender among those that are not dlbridge's.
+/// The position of a contender among those that are not dlbridge's.
 fn contender_order(table: &Table, contender: &str) -> usize {
-    let mut others: Vec<&str> = Vec::new();
-    for row in &table.rows {
-        if !row.contender.starts_with("dlbridge") && !others.contains(&row.contender.as_str()) {
-            others.push(&row.contender);
-        }
-    }
+    let contenders = table.rows.iter().map(|row| row.contender.as_str());
+    let others = names::distinct(contenders.filter(|name| !name.starts_with("dlbridge")));
     others.iter().position(|name| *name == contender).unwrap_or(0)
 }
 

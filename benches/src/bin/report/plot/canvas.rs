@@ -1,8 +1,14 @@
-//! What the plots draw with: text, colours, and an axis whose steps are powers of ten.
+//! Drawing for all plots: shapes, text, colours, and a logarithmic axis.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+/// A plot and its name.
+pub(crate) struct Plotted {
+    pub(crate) title: String,
+    pub(crate) svg: String,
+}
 
 pub(crate) const INK: RGBColor = RGBColor(29, 36, 48);
 pub(crate) const GREY: RGBColor = RGBColor(104, 114, 138);
@@ -16,12 +22,12 @@ pub(crate) const ORANGE: RGBColor = RGBColor(208, 120, 16);
 const OTHERS: [RGBColor; 6] =
     [ORANGE, RGBColor(140, 86, 168), GREEN, RGBColor(190, 60, 90), RGBColor(20, 140, 160), RGBColor(120, 110, 60)];
 
-/// The colour of a contender: dlbridge's own is always the same.
+/// The colour of a contender. dlbridge always has the same one.
 pub(crate) fn colour(contender: &str, index: usize) -> RGBColor {
     if contender.starts_with("dlbridge") { BLUE } else { OTHERS[index % OTHERS.len()] }
 }
 
-/// What a plot is drawn on, in pixels.
+/// The area that a plot is drawn on, measured in pixels.
 pub(crate) struct Canvas<'a>(DrawingArea<SVGBackend<'a>, Shift>);
 
 /// Draws on a white canvas.
@@ -53,7 +59,7 @@ impl Canvas<'_> {
 
     /// Text that begins, ends or has its middle at a point; its size in pixels.
     pub(crate) fn text(&self, text: &str, at: (i32, i32), size: i32, colour: RGBColor, side: HPos) {
-        let size = f64::from(size) * 1.24; // plotters takes another unit.
+        let size = f64::from(size) * 1.24; // plotters measures text in another unit than pixels.
         let style = ("sans-serif", size).into_font().color(&colour).pos(Pos::new(side, VPos::Center));
         self.0.draw_text(text, &style, at).expect(TAKEN);
     }
@@ -67,7 +73,7 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// An axis that has all values, and a little room.
+    /// An axis that covers all values, with some room at both ends.
     pub(crate) fn over(values: impl IntoIterator<Item = f64>, pixels: (i32, i32)) -> Self {
         let (mut from, mut to) = (f64::INFINITY, 0f64);
         for value in values {
@@ -82,7 +88,7 @@ impl Axis {
         first + (part.clamp(0., 1.) * f64::from(last - first)).round() as i32
     }
 
-    /// Powers of ten around the values, and what lies between them if there are few.
+    /// The powers of ten around the values, and steps between them if there are few.
     fn steps(&self) -> Vec<f64> {
         let (low, high) = (self.from.log10().floor() as i32, self.to.log10().ceil() as i32);
         let between: &[f64] = match high - low {

@@ -4,16 +4,15 @@ use dlbridge_benches::record::Table;
 use plotters::style::Color;
 use plotters::style::text_anchor::HPos;
 
-use super::Plotted;
-use super::canvas::{GREEN, GREY, INK, ORANGE, RULE, draw};
-use crate::{markdown, text};
+use super::canvas::{GREEN, GREY, INK, ORANGE, Plotted, RULE, draw};
+use crate::{names, text};
 
 const LEFT: i32 = 130;
 const HEAD: i32 = 84;
 const CELL: (i32, i32) = (88, 44);
 
 pub(super) fn plot(table: &Table) -> Plotted {
-    let pairs: Vec<(&str, &str)> = markdown::cases(table).iter().filter_map(|case| case.split_once(" → ")).collect();
+    let pairs: Vec<(&str, &str)> = names::cases(table).iter().filter_map(|case| case.split_once(" → ")).collect();
     let (mut sources, mut targets): (Vec<&str>, Vec<&str>) = pairs.iter().copied().unzip();
     sources.dedup();
     targets.sort_by_key(|target| ORDER.iter().position(|name| name == target));
@@ -65,6 +64,6 @@ pub(super) fn plot(table: &Table) -> Plotted {
     Plotted { title: format!("{}, every pair", table.title), svg }
 }
 
-/// The columns, as the README has them.
+/// The order of the columns, which is that of the table in the README.
 const ORDER: &[&str] =
     &["Vec", "Array", "ArcArray", "Owned", "ArrayView", "candle", "tch", "ReadOnly<tch>", "burn", "arrow"];

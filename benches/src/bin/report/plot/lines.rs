@@ -1,11 +1,10 @@
-//! How routes scale: every shared one against size, beside memcpy and beside what is done today.
+//! Time against size for every shared route, for memcpy, and for the way without dlbridge.
 
 use dlbridge_benches::record::Table;
 use plotters::style::text_anchor::HPos;
 use plotters::style::{Color, RGBColor};
 
-use super::Plotted;
-use super::canvas::{Axis, GREEN, GREY, INK, ORANGE, RULE, draw};
+use super::canvas::{Axis, GREEN, GREY, INK, ORANGE, Plotted, RULE, draw};
 use crate::text;
 
 const WIDTH: i32 = 900;
@@ -16,7 +15,7 @@ const FOOT: i32 = 410;
 
 const SIZES: [(&str, f64); 3] = [("1K", 1024.), ("1M", 1048576.), ("64M", 67108864.)];
 
-/// One case through the sizes.
+/// The times of one case at all sizes.
 struct Line {
     points: Vec<(f64, f64)>,
     colour: RGBColor,
@@ -79,7 +78,7 @@ fn lines(tables: &[Table], kind: &str, contender: &str, colour: RGBColor, filter
             }
         }
     }
-    // Only what was measured at every size says how it scales.
+    // Only cases that were measured at every size are drawn.
     cases.retain(|(_, points)| points.len() == SIZES.len());
     cases.into_iter().map(|(_, points)| Line { points, colour, is_thick: false }).collect()
 }

@@ -5,20 +5,15 @@ mod canvas;
 mod grid;
 mod lines;
 
+use canvas::Plotted;
 use dlbridge_benches::record::Table;
 
-/// A plot and its name.
-pub(crate) struct Plotted {
-    pub(crate) title: String,
-    pub(crate) svg: String,
-}
-
-/// What a table of a few cases looks like.
+/// The plot of a table with few cases.
 pub(crate) fn of_table(table: &Table) -> Plotted {
     bars::plot(table)
 }
 
-/// What the tables of all routes look like: how they scale, and a grid for each layout of the middle size.
+/// The plots of the tables of all routes: time against size, and a grid for each layout of the middle size.
 pub(crate) fn of_routes(tables: &[Table]) -> Vec<Plotted> {
     let grids = tables.iter().filter(|table| table.title.starts_with("1M f32")).map(grid::plot);
     [lines::plot(tables)].into_iter().chain(grids).collect()

@@ -1,9 +1,9 @@
 //! Tensors of burn's libtorch backend, which burn has deprecated, shared without a copy.
 //!
-//! The backend's primitive holds a public `tch::Tensor`, and `dlbridge-tch` takes that one:
+//! The backend's primitive holds a public `tch::Tensor`, which `dlbridge-tch` can share:
 //!
 //! ```text
-//! cd recipes/burn-tch && TORCH_VERSION=2.9.0 ../../adapters/tch/libtorch.sh cargo run
+//! cd examples/burn-tch && TORCH_VERSION=2.9.0 ../../adapters/tch/libtorch.sh cargo run
 //! ```
 
 #![expect(deprecated, reason = "burn has deprecated the backend; this is for those who still use it")]
@@ -15,7 +15,7 @@ use dlbridge::tch::tch;
 use dlbridge::{Bridge, ReadOnly, Tensor};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Out: from burn to the primitive, to tch, to whoever wants it.
+    // Export: from burn's tensor to its primitive, to the tch tensor in it, to DLPack.
     let burn = Burn::<2>::from_data([[1f32, 2.], [3., 4.]], &Device::libtorch());
     let torch = primitive(&burn)?.tensor;
     let address = torch.data_ptr() as *const u8;
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(shared.data(), address);
     drop(shared);
 
-    // In: whatever libtorch may write becomes a tensor of burn's; read-only memory stays `ReadOnly`.
+    // Import: memory that libtorch may write becomes a tensor of burn's. Read-only memory becomes a `ReadOnly` tensor.
     let result = Burn::<2>::from_data([[1f32, 2.], [3., 4.]], &Device::libtorch()).matmul(burn_of(vec![1f32; 4])?);
     println!("{}", result.to_data());
     let candle = Candle::new(&[[1f32, 2.], [3., 4.]], &candle_core::Device::Cpu)?;
@@ -38,13 +38,13 @@ fn primitive(tensor: &Burn<2>) -> Result<TchTensor, String> {
     tensor.clone().try_into_primitive::<LibTorch>().map_err(|error| format!("{error:?}"))
 }
 
-/// Shares a tensor of which burn has let go. While burn keeps a handle, sharing is `unsafe`: burn's operations may write
-/// in place, and Rust does not see it. `convert` copies then.
+/// Shares a tensor to which burn has no handle any more. While burn keeps one, sharing is `unsafe`, because burn's
+/// operations may write in place without Rust noticing; `convert` copies in that case.
 fn shared(torch: tch::Tensor) -> Result<Tensor, dlbridge::Error> {
     torch.share()
 }
 
-/// A 2 × 2 tensor of burn's over a vector, without a copy.
+/// A 2 × 2 tensor of burn's over the memory of a vector.
 fn burn_of(elements: Vec<f32>) -> Result<Burn<2>, dlbridge::Error> {
     let torch: tch::Tensor = Tensor::new(elements, &[2, 2])?.share()?;
     Ok(Burn::from_primitive::<LibTorch>(TchTensor::new(torch)))
