@@ -14,7 +14,7 @@ use dlbridge::arrow::arrow_buffer::Buffer;
 use dlbridge::candle::candle_core::{Device, Tensor as Candle};
 use dlbridge::ndarray::ndarray::Array2;
 use dlbridge::tch::tch;
-use dlbridge::{Bridge, Tensor};
+use dlbridge::{Bridge, ReadOnly, Tensor};
 use dlbridge_benches::{Group, Session, is_measured, run};
 use dlpark::TryFromDlpack;
 use dlpark::ffi::DLManagedTensorVersioned as ParkTensor;
@@ -104,7 +104,7 @@ fn into_candle(session: &mut Session) {
     std::fs::write(&path, vec![0u8; 4 * len]).expect("room on the disk");
     group.bench("a mapped file", "dlbridge, adopted", || {
         let column = Float32Array::new(map(&path).into(), None);
-        column.share::<Candle>().expect("floats")
+        column.share::<ReadOnly<Candle>>().expect("floats")
     });
     group.bench("libtorch's", "dlbridge's one copy", || {
         let tensor: Tensor = share();

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! candle's storage is a `Vec`. The allocator that this program installs lets a `Vec` own the pages of the file, which
-//! are released when candle frees the last tensor. The tensors are sealed: candle reads them, and never writes them in
-//! place. Without `FILE`, the example first writes a file of 768 floats a row.
+//! are released when candle frees the last tensor. The file must not be written, so that the tensors are `ReadOnly`: they
+//! go wherever candle takes a `&Tensor`. Without `FILE`, the example first writes a file of 768 floats a row.
 
 use std::alloc::System;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use std::time::Instant;
 use dlbridge::adopting::Adopting;
 use dlbridge::arrow::Column;
 use dlbridge::candle::candle_core::{DType, Tensor as Candle};
-use dlbridge::{Bridge, Tensor};
+use dlbridge::{Bridge, ReadOnly, Tensor};
 use dlbridge_pipelines::embeddings::{file_and_column, or_first};
 use dlbridge_pipelines::ipc::IpcFile;
 use dlbridge_pipelines::report::{Report, memory};
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // sees to that.
     let file = unsafe { IpcFile::map(&path) }?;
     let name = or_first(column, &file)?;
-    let mut tensors: Vec<Candle> = Vec::with_capacity(file.len());
+    let mut tensors: Vec<ReadOnly<Candle>> = Vec::with_capacity(file.len());
     for batch in file.batches() {
         tensors.push(Column::of(&batch?, &name)?.share()?); // never copies
     }

@@ -88,7 +88,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     bar.finish_and_clear();
     println!("{report}");
-    let (candle, torch) = (candle.weights.as_tensor().share::<Owned<f32, Ix2>>()?, torch.weights()?);
+    let (candle, torch) = (candle.weights.as_detached_tensor().share::<Owned<f32, Ix2>>()?, torch.weights()?);
     let difference = candle.iter().zip(torch.iter()).map(|(one, other)| (one - other).abs()).fold(0., f32::max);
     println!("the weights of the two classifiers differ by at most {difference:.1e}.");
     Ok(())

@@ -74,6 +74,8 @@ pub enum Owner {
     ArcArray,
     /// A candle tensor.
     Candle,
+    /// A libtorch tensor that was the only handle to its storage.
+    Torch,
     /// A flex tensor of burn's.
     Flex,
     /// A tensor of burn's backend ndarray that borrows.

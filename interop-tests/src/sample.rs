@@ -1,5 +1,7 @@
 //! Samples: an element type and a layout over known bytes, and an independent model of the elements that must be read.
 
+use std::collections::BTreeSet;
+
 use dlbridge::DataType;
 
 /// One step from a contiguous base to a layout, which each framework takes with its own operation.
@@ -116,6 +118,13 @@ impl Strided {
     /// Whether some axis runs backwards.
     pub fn is_reversed(&self) -> bool {
         !self.shape.contains(&0) && (0..self.shape.len()).any(|axis| self.shape[axis] > 1 && self.strides[axis] < 0)
+    }
+
+    /// Whether some place between the lowest and the highest element is no element's.
+    pub fn has_gaps(&self) -> bool {
+        let places: BTreeSet<i64> = self.offsets().into_iter().collect();
+        let span = places.first().zip(places.last()).map_or(0, |(first, last)| last - first + 1);
+        places.len() as i64 != span
     }
 
     /// The offsets of all elements, in row-major order.

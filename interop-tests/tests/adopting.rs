@@ -11,7 +11,7 @@ use dlbridge::arrow::arrow_array::Float32Array;
 use dlbridge::arrow::{Batches, Column, Select};
 use dlbridge::candle::candle_core::{CpuStorage, Storage, Tensor as Candle};
 use dlbridge::ndarray::ndarray::{Array2, ArrayView2};
-use dlbridge::{Bridge, CopyPolicy, DataType, Error, Lend, Reason, Route, Tensor};
+use dlbridge::{Bridge, CopyPolicy, DataType, Error, Lend, ReadOnly, Reason, Route, Tensor};
 use interop_tests::raw::{ABIS, Abi, Calls, Producer};
 
 #[global_allocator]
@@ -42,28 +42,31 @@ fn data(tensor: &Candle) -> *const u8 {
 fn any_layout_without_negative_strides_is_adopted() {
     assert!(adopting::is_installed());
     let rows = LEN as i64 / 64;
-    for (name, shape, strides, len) in [
-        ("row-major", vec![rows, 64], vec![64, 1], LEN),
-        ("Fortran order", vec![64, rows], vec![1, 64], LEN),
-        ("permuted", vec![4, rows, 16], vec![16, 64, 1], LEN),
-        ("pitched", vec![rows, 50], vec![64, 1], LEN),
-        ("every second", vec![rows, 32], vec![64, 2], LEN),
-        ("pitched, turned around", vec![50, rows], vec![1, 64], LEN),
-        ("broadcast", vec![3, rows, 64], vec![0, 64, 1], LEN),
-        ("broadcast last", vec![rows * 64, 5], vec![1, 0], LEN),
-        ("axes of length 1", vec![1, rows, 1, 64], vec![7, 64, i64::MAX, 1], LEN),
-        ("a window that moves by one", vec![rows * 64 - 9, 10], vec![1, 1], LEN),
-        ("steps on all axes", vec![8, rows / 16, 10], vec![8 * rows, 128, 3], LEN),
+    for (name, shape, strides, has_gaps) in [
+        ("row-major", vec![rows, 64], vec![64, 1], false),
+        ("Fortran order", vec![64, rows], vec![1, 64], false),
+        ("permuted", vec![4, rows, 16], vec![16, 64, 1], false),
+        ("pitched", vec![rows, 50], vec![64, 1], true),
+        ("every second", vec![rows, 32], vec![64, 2], true),
+        ("pitched, turned around", vec![50, rows], vec![1, 64], true),
+        ("broadcast", vec![3, rows, 64], vec![0, 64, 1], false),
+        ("broadcast last", vec![rows * 64, 5], vec![1, 0], false),
+        ("axes of length 1", vec![1, rows, 1, 64], vec![7, 64, i64::MAX, 1], false),
+        ("a window that moves by one", vec![rows * 64 - 9, 10], vec![1, 1], false),
+        ("steps on all axes", vec![8, rows / 16, 10], vec![8 * rows, 128, 3], true),
     ] {
-        let (tensor, address, calls) = foreign(&shape, &strides, len, 0);
+        let (tensor, address, calls) = foreign(&shape, &strides, LEN, 0);
         let expected: Vec<f32> = tensor.view().elements().unwrap().collect();
-        assert_eq!(tensor.route::<Candle>(), Route::Shared, "{name}");
-        let candle: Candle = tensor.share().unwrap();
+        // What lies in the gaps may be somebody else's, so that a plain tensor does not get it.
+        let plain = if has_gaps { Route::Copied(Reason::Gaps) } else { Route::Shared };
+        assert_eq!(tensor.route::<Candle>(), plain, "{name}");
+        assert_eq!(tensor.route::<ReadOnly<Candle>>(), Route::Shared, "{name}");
+        let candle: ReadOnly<Candle> = tensor.share().unwrap();
         assert_eq!((data(&candle), candle.dims().len()), (address, shape.len()), "{name}");
         assert_eq!(candle.flatten_all().unwrap().to_vec1::<f32>().unwrap(), expected, "{name}");
         // The memory is released with the last of all clones and views.
         let view = candle.narrow(0, 0, 1).unwrap();
-        let clone = candle.clone();
+        let clone = (*candle).clone();
         drop(candle);
         drop(clone);
         assert_eq!(calls.count(), 0, "{name}");
@@ -111,26 +114,71 @@ fn can_be_written(tensor: Candle) -> bool {
 }
 
 #[test]
-fn read_only_memory_is_sealed_and_other_is_not() {
+fn memory_that_candle_must_not_write_is_read_only_and_other_is_not() {
     let (writable, _, _) = foreign(&[LEN as i64], &[1], LEN, 0);
     assert!(can_be_written(writable.share().unwrap()));
-    let (read_only, address, calls) = foreign(&[LEN as i64], &[1], LEN, 1);
-    let candle: Candle = read_only.share().unwrap();
-    assert_eq!(data(&candle), address);
-    // Reading still works, operations make new memory, and a writer waits.
-    assert_eq!((&candle + 1.0).unwrap().to_vec1::<f32>().unwrap()[1], 2.);
-    let shared: Tensor = (&candle).share().unwrap();
-    assert!(shared.flags().is_read_only());
-    drop(shared);
-    drop(candle);
-    assert_eq!(calls.count(), 1);
-    let (read_only, _, _) = foreign(&[LEN as i64], &[1], LEN, 1);
-    assert!(!can_be_written(read_only.share().unwrap()));
-    // The gaps between the elements may belong to somebody else, so the memory must not be written.
-    let (with_gaps, _, _) = foreign(&[LEN as i64 / 4], &[2], LEN, 0);
-    assert!(!can_be_written(with_gaps.share().unwrap()));
     let (dense, _, _) = foreign(&[64, LEN as i64 / 64], &[1, 64], LEN, 0);
     assert!(can_be_written(dense.share().unwrap()));
+
+    let read_only = || foreign(&[LEN as i64], &[1], LEN, 1);
+    let (tensor, address, calls) = read_only();
+    assert_eq!(tensor.route::<Candle>(), Route::Copied(Reason::ReadOnly));
+    let candle: ReadOnly<Candle> = tensor.share().unwrap();
+    assert_eq!(data(&candle), address);
+    // Reading goes on, and operations make memory of their own.
+    assert_eq!((&*candle + 1.0).unwrap().to_vec1::<f32>().unwrap()[1], 2.);
+    // It goes out read-only, and comes back as such: a plain tensor of it is a copy, wherever it has been.
+    let shared: Tensor = (&candle).share().unwrap();
+    assert!(shared.flags().is_read_only());
+    assert_eq!(shared.route::<Candle>(), Route::Copied(Reason::ReadOnly));
+    let copy: Candle = shared.convert().unwrap();
+    assert_ne!(data(&copy), address);
+    assert!(can_be_written(copy));
+    let back: ReadOnly<Candle> = (&candle).share::<Tensor>().unwrap().share().unwrap();
+    assert_eq!(data(&back), address);
+    drop((back, candle));
+    assert_eq!(calls.count(), 1);
+
+    // Whoever writes it all the same waits, and only that one: everybody else gets answers.
+    let (tensor, address, _) = read_only();
+    let candle: ReadOnly<Candle> = tensor.share().unwrap();
+    assert!(!can_be_written((*candle).clone()));
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let route = candle.route::<Candle>();
+        let tensor: Tensor = candle.share().unwrap();
+        sender.send((route, tensor)).unwrap();
+    });
+    let (route, tensor) = receiver.recv_timeout(Duration::from_secs(60)).expect("an answer");
+    assert_eq!((route, tensor.data()), (Route::Copied(Reason::ReadOnly), address));
+
+    let (with_gaps, _, _) = foreign(&[LEN as i64 / 4], &[2], LEN, 0);
+    let candle: ReadOnly<Candle> = with_gaps.share().unwrap();
+    assert!(!can_be_written((*candle).clone()));
+}
+
+#[test]
+fn as_many_indices_as_places_is_no_proof_of_density() {
+    // 129 × 129 indices over 129 · 129 places, of which every 65th is an element.
+    let (side, step) = (129, 65);
+    let (sparse, _, _) = foreign(&[side, side], &[step, step], (side * side) as usize, 0);
+    assert_eq!(sparse.route::<Candle>(), Route::Copied(Reason::Gaps));
+    let candle: ReadOnly<Candle> = sparse.share().unwrap();
+    assert!(!can_be_written(candle.narrow(0, 0, 1).unwrap()));
+}
+
+#[test]
+fn one_block_may_be_held_several_times() {
+    // Two imports of one memory have one address, so that the allocator may let go of either with either vector.
+    let memory: &'static [f32] = Box::leak(numbers(LEN).into_boxed_slice());
+    let import = || -> ReadOnly<Candle> { Tensor::new(memory, &[LEN]).unwrap().share().unwrap() };
+    let (one, two) = (import(), import());
+    drop(one);
+    assert_eq!(two.route::<Candle>(), Route::Copied(Reason::ReadOnly));
+    assert!(!can_be_written((*two).clone()));
+    let three = import();
+    drop(two);
+    assert_eq!(three.route::<Candle>(), Route::Copied(Reason::ReadOnly));
 }
 
 #[test]
@@ -143,11 +191,11 @@ fn a_mapped_file_is_never_written() {
     let map = unsafe { memmap(&path) };
     let (address, len) = (map.as_ptr(), LEN as i64);
     let column = Float32Array::new(map.into(), None);
-    let candle: Candle = (&column).share().unwrap();
+    let candle: ReadOnly<Candle> = (&column).share().unwrap();
     assert_eq!((data(&candle), candle.dims()), (address, &[len as usize][..]));
     drop(column);
     assert_eq!(candle.to_vec1::<f32>().unwrap(), numbers(LEN));
-    assert!(!can_be_written(candle.clone()));
+    assert!(!can_be_written((*candle).clone()));
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
 }
 
@@ -188,8 +236,8 @@ fn arrays_and_streams_adopt_as_well() {
         batch.map(|batch| batch.slice(1, LEN - 1)) // no longer a whole vector
     };
     let kept = Column::of(&column().unwrap(), "x").unwrap();
-    assert_eq!((&kept).convert_with::<Candle>(CopyPolicy::IfNeeded).unwrap().copied, None);
-    for tensor in std::iter::once(column()).tensors::<Candle>(Select::column("x")) {
+    assert_eq!((&kept).convert_with::<ReadOnly<Candle>>(CopyPolicy::IfNeeded).unwrap().copied, None);
+    for tensor in std::iter::once(column()).tensors::<ReadOnly<Candle>>(Select::column("x")) {
         let tensor = tensor.unwrap();
         assert_eq!((tensor.copied, tensor.value.dims()), (None, &[LEN - 1][..]));
     }
@@ -200,10 +248,10 @@ fn thousands_of_tensors_on_several_threads() {
     let threads: Vec<_> = (0..4)
         .map(|thread| {
             std::thread::spawn(move || {
-                let mut kept: Vec<(Candle, Calls)> = Vec::new();
+                let mut kept: Vec<(ReadOnly<Candle>, Calls)> = Vec::new();
                 for round in 0..300 {
                     let (tensor, address, calls) = foreign(&[LEN as i64 / 4], &[1], LEN / 4, (round + thread) % 2);
-                    let candle: Candle = tensor.share().unwrap();
+                    let candle: ReadOnly<Candle> = tensor.share().unwrap();
                     assert_eq!(data(&candle), address);
                     kept.push((candle, calls));
                     if round % 7 == 0 {

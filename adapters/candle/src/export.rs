@@ -27,14 +27,15 @@ impl Export<Candle> for CandleTensor {
         }
         if peek(&self, |storage, _| Ok(Seal::is_on(storage)))? {
             let source = peek(&self, Source::new)?;
-            // SAFETY: `source` lies within the storage, which is sealed: candle never writes it.
+            // SAFETY: `source` lies within the storage, which is sealed: by axiom *lock* candle never writes it.
             return Ok(unsafe { source.own(Sealed(self), |Sealed(tensor)| tensor) });
         }
         // SAFETY: `Exported` keeps the tensor longer than the lock.
         let lock = unsafe { Lock::hold(&self) }?;
         let source = peek(&self, Source::new)?;
         let owner = Exported { _lock: Some(lock), tensor: self };
-        // SAFETY: `source` lies within the storage, which the lock keeps from being written or replaced.
+        // SAFETY: `source` lies within the storage, which by axiom *lock* is not written or replaced while the lock is
+        // held.
         Ok(unsafe { source.own(owner, |owner| &owner.tensor) })
     }
 

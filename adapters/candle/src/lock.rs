@@ -3,7 +3,7 @@
 //! candle keeps a storage behind a lock. `storage_and_layout` waits behind a writer that waits for its turn, and such a
 //! writer may wait for an export to go. So nothing here asks for a lock in that way while an export of the same storage
 //! is alive: reading for a moment goes through a custom operation, to which candle gives the storage even while a
-//! writer waits, and a further export shares the lock of those before it.
+//! writer waits (axiom *recursion*), and a further export shares the lock of those before it.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -94,7 +94,7 @@ impl Lock {
         drop(held);
         // No export holds this lock, and none will meanwhile, so that no writer waits for one.
         let (guard, _) = tensor.storage_and_layout();
-        // SAFETY: only the lifetime changes. The lock lives in the storage's shared allocation, which the caller keeps.
+        // SAFETY: only the lifetime changes. By axiom *place* the lock lives in an allocation that the caller keeps.
         let guard = unsafe { mem::transmute::<StorageRef<'_>, StorageRef<'static>>(guard) };
         HELD.lock().insert(storage, Held::Shared { shares: 1, _guard: guard });
         ARRIVED.notify_all();

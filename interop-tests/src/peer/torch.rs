@@ -81,12 +81,14 @@ impl Peer for Plain {
         let tensor = tensor(sample)?;
         let data = data(&tensor);
         let tensor = tensor.share().expect("the only handle to a dense tensor");
-        Some(Made { tensor, data, read_only: false, owner: Owner::Foreign, calls: None, keep: Box::new(()) })
+        Some(Made { tensor, data, read_only: false, owner: Owner::Torch, calls: None, keep: Box::new(()) })
     }
 
     fn promise(&self, facts: &Facts) -> Option<Promise> {
         Some(match promise(facts) {
             Promise::Share if facts.read_only => Promise::Copy(Reason::ReadOnly),
+            // Whoever has the gaps is not known of memory from C.
+            Promise::Share if facts.owner == Owner::Foreign && facts.strided.has_gaps() => Promise::Copy(Reason::Gaps),
             promise => promise,
         })
     }

@@ -71,3 +71,16 @@ fn d9_a_failed_export_gives_the_value_back() {
     let Rejected { error, .. } = Tensor::new(numbers(1), &[usize::MAX, 2]).unwrap_err();
     assert_eq!(error, Error::Overflow { quantity: "element count" });
 }
+
+#[test]
+fn a_panic_while_a_tensor_is_made_drops_its_owner() {
+    let owner = Arc::new(());
+    let memory = Memory { dtype: DataType::UINT8, device: Device::CPU, flags: Flags::READ_ONLY, is_valid: true };
+    let moved = owner.clone();
+    let make = std::panic::AssertUnwindSafe(|| {
+        // SAFETY: nothing is described.
+        unsafe { Tensor::from_owner(moved, memory, 1, |_, _, _| panic!("no description")) }
+    });
+    assert!(std::panic::catch_unwind(make).is_err());
+    assert_eq!(Arc::strong_count(&owner), 1);
+}

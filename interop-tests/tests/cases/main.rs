@@ -12,6 +12,7 @@ mod lifetimes;
 mod originals;
 mod shapes;
 mod strides;
+mod waiting;
 mod writing;
 
 use std::ptr;
@@ -21,7 +22,7 @@ use std::time::Duration;
 use dlbridge::candle::candle_core::{DType, Device as CandleDevice, Tensor as Candle};
 use dlbridge::ndarray::Owned;
 use dlbridge::ndarray::ndarray::{
-    ArcArray1, Array1, Array2, ArrayD, ArrayView1, ArrayView2, ArrayViewD, ArrayViewMut2, Ix1, Ix2, array,
+    ArcArray1, Array1, Array2, ArrayD, ArrayView1, ArrayView2, ArrayViewD, ArrayViewMut2, Ix1, Ix2, Ix3, array,
 };
 use dlbridge::{
     Bridge, CopyPolicy, DataType, DataTypeCode, Descriptor, Device, DeviceType, Error, Exchange, Flags, Lend, LendMut,

@@ -80,3 +80,26 @@ fn c3_c4_c5_misaligned_memory_is_refused_or_copied() {
     let tensor = import(producer, Abi::Legacy).unwrap();
     assert!(matches!(tensor.as_slice::<f32>(), Err(Error::Misaligned { align: 4, .. })));
 }
+
+#[test]
+fn strides_of_a_tensor_without_elements_are_never_computed_with() {
+    let (shape, strides) = ([3, 3, 0], [i64::MAX, i64::MAX, 1]);
+    let (dtype, flags) = (DataType::FLOAT32, Flags::READ_ONLY);
+    let empty = Descriptor::new(ptr::null(), dtype, Device::CPU, flags, &shape, Some(&strides)).unwrap();
+    // SAFETY: there are no elements.
+    let empty = unsafe { TensorRef::from_descriptor(empty) };
+    let error = Error::IndexOutOfBounds { axis: 2, index: 0, length: 0 };
+    assert_eq!(empty.get::<f32>(&[2, 2, 0]), Err(error));
+    assert_eq!(empty.to_vec::<f32>(), Ok(Vec::new()));
+    assert_eq!(empty.elements::<f32>().unwrap().count(), 0);
+
+    let odd = || {
+        let producer = Producer::f32(&[0, 3, 3], &[]).strides(&[1, i64::MAX, i64::MAX]);
+        import(producer, Abi::Versioned).unwrap()
+    };
+    // SAFETY: the closure does nothing but look at the shape.
+    let lent = unsafe { dlbridge::candle::lend(&odd(), |candle| candle.dims().to_vec()) };
+    assert_eq!(lent, Ok(vec![0, 3, 3]));
+    assert_eq!(odd().convert::<Candle>().unwrap().dims(), [0, 3, 3]);
+    assert_eq!(odd().share::<Owned<f32, Ix3>>().unwrap().shape(), [0, 3, 3]);
+}

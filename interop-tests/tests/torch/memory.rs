@@ -165,3 +165,50 @@ fn an_alias_of_a_sealed_tensor_goes_out_read_only() {
     drop(sealed);
     candle.zero_set().unwrap(); // All exports are dropped, so candle's lock is free.
 }
+
+#[test]
+fn gaps_that_may_be_somebody_elses_are_not_libtorchs_to_write() {
+    use std::cell::UnsafeCell;
+    use std::sync::Arc;
+
+    use dlbridge::Memory;
+
+    struct Block(UnsafeCell<[f32; 16]>);
+    // SAFETY: the two tensors below use elements of their own.
+    unsafe impl Sync for Block {}
+    // SAFETY: as above.
+    unsafe impl Send for Block {}
+    /// Rows of four, eight apart, from element `first` on.
+    fn rows(block: &Arc<Block>, first: usize, rows: i64, flags: Flags) -> Tensor {
+        let memory = Memory { dtype: DataType::FLOAT32, device: Device::CPU, flags, is_valid: true };
+        let data = block.0.get().cast::<f32>().wrapping_add(first).cast();
+        // SAFETY: within the block, which the owner keeps; nobody else uses the elements, and nobody writes the gaps.
+        unsafe {
+            Tensor::from_owner(block.clone(), memory, 2, |_, shape, strides| {
+                shape.copy_from_slice(&[rows, 4]);
+                strides.copy_from_slice(&[8, 1]);
+                data
+            })
+        }
+    }
+    let block = Arc::new(Block(UnsafeCell::new(std::array::from_fn(|n| n as f32))));
+    let left = || rows(&block, 0, 2, Flags::empty());
+    let right = rows(&block, 4, 1, Flags::READ_ONLY);
+    let lent: &[f32] = right.as_slice().unwrap();
+
+    assert_eq!(left().route::<Torch>(), Route::Copied(Reason::Gaps));
+    assert_eq!(left().share::<Torch>().map(drop), copy_required(Reason::Gaps));
+    let copy: Torch = left().convert().unwrap();
+    copy.as_strided([8], [1], 0).f_fill_(-1).unwrap();
+    // A tensor that libtorch refuses to write may be shared.
+    let sealed: ReadOnly<Torch> = left().share().unwrap();
+    assert!(sealed.as_strided([12], [1], 0).f_fill_(-1).is_err());
+    assert_eq!(lent, [4., 5., 6., 7.]);
+
+    // The gaps of a tensor that is the only handle to its storage are its own, wherever it has been.
+    let pitched = torch(16).view([2, 8]).narrow(1, 0, 4);
+    let address = data_ptr(&pitched).unwrap();
+    assert_eq!(pitched.route::<Torch>(), Route::Shared);
+    let back: Torch = pitched.share::<Tensor>().unwrap().share().unwrap();
+    assert_eq!(data_ptr(&back).unwrap(), address);
+}
