@@ -199,7 +199,7 @@ fn gaps_that_may_be_somebody_elses_are_not_libtorchs_to_write() {
     assert_eq!(left().route::<Torch>(), Route::Copied(Reason::Gaps));
     assert_eq!(left().share::<Torch>().map(drop), copy_required(Reason::Gaps));
     let copy: Torch = left().convert().unwrap();
-    copy.as_strided([8], [1], 0).f_fill_(-1).unwrap();
+    _ = copy.as_strided([8], [1], 0).f_fill_(-1).unwrap();
     // A tensor that libtorch refuses to write may be shared.
     let sealed: ReadOnly<Torch> = left().share().unwrap();
     assert!(sealed.as_strided([12], [1], 0).f_fill_(-1).is_err());
