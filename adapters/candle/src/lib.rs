@@ -68,8 +68,11 @@ mod scoped;
 pub use export::export_unguarded;
 pub use scoped::lend;
 
-/// The framework, at the version that this adapter is built for.
+/// The framework, at the version that this adapter is built for. Its names are here as well:
+/// `dlbridge::candle::Tensor`.
 pub use candle_core;
+#[doc(no_inline)]
+pub use candle_core::*;
 
 /// The marker of this adapter, which is always inferred.
 #[derive(Debug)]

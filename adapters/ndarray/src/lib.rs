@@ -41,8 +41,10 @@ mod view;
 pub use export::with_ref;
 pub use import::Owned;
 
-/// The framework's own crate, at the version that this adapter is built for.
+/// The framework, at the version that this adapter is built for. Its names are here as well: `dlbridge::ndarray::Array2`.
 pub use ndarray;
+#[doc(no_inline)]
+pub use ndarray::*;
 
 /// Stands for ndarray in the type parameters of the traits; Rust always infers it.
 #[derive(Debug)]
