@@ -78,7 +78,7 @@ fn columns_with_nulls() {
     let whole = Column::of(&batch, "whole").unwrap();
     let Err(Error::InColumn { column, error }) = (&whole).share::<Tensor>() else { panic!("nulls are refused") };
     assert_eq!(column.as_str(), "whole");
-    assert!(matches!(*error, Error::Nulls { count: 2, found, .. } if found.as_str() == "Int32"), "{error}");
+    assert!(matches!(&*error, Error::Nulls { count: 2, found, .. } if found.as_str() == "Int32"), "{error}");
     assert_eq!(whole.with(Options::new().fill_nulls(0)).convert::<Vec<i32>>().unwrap(), [1, 0, 3, 0]);
     let real = Column::of(&batch, "real").unwrap().with(Options::new().keep_nulls());
     assert_eq!(real.validity().unwrap().as_slice::<bool>().unwrap(), [false, true, true, true]);

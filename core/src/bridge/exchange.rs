@@ -14,7 +14,9 @@ use crate::types::{DataType, Device};
     message = "`{Self}` is no element type or device that can be exchanged",
     label = "no enabled adapter knows this type",
     note = "enable the feature of the framework that `{Self}` belongs to: \
-            `dlbridge = {{ features = [\"arrow\", \"burn\", \"candle\", \"tch\"] }}`"
+            `dlbridge = {{ features = [\"arrow\", \"burn\", \"candle\", \"tch\"] }}`",
+    note = "if it is `!` or `()`, nothing says which type is wanted: write `exchange::<Target>()`, or give the \
+            variable its type"
 )]
 pub trait Interchange<Via>: Sized {
     /// [`DataType`] or [`Device`].

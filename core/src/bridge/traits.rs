@@ -12,7 +12,9 @@ use crate::tensor::{Tensor, TensorMut, TensorRef};
     label = "no enabled adapter exports this type",
     note = "enable the feature of the framework that `{Self}` belongs to: \
             `dlbridge = {{ features = [\"arrow\", \"burn\", \"candle\", \"ndarray\", \"tch\"] }}`",
-    note = "if it is enabled, check that the framework's version is the one that the adapter is built for"
+    note = "if it is enabled, check that the framework's version is the one that the adapter is built for",
+    note = "in generic code, bound the source by `Export<Out>`, with a parameter `Out` of its own: \
+            `fn f<T, Out>(source: T) where T: Export<Out>`"
 )]
 pub trait Export<Via>: Sized {
     /// Hands over the tensor, sharing its memory. Never copies.
@@ -42,7 +44,12 @@ pub trait Export<Via>: Sized {
     label = "no enabled adapter imports this type",
     note = "enable the feature of the framework that `{Self}` belongs to: \
             `dlbridge = {{ features = [\"arrow\", \"burn\", \"candle\", \"ndarray\", \"tch\"] }}`",
-    note = "if it is enabled, check that the framework's version is the one that the adapter is built for"
+    note = "if it is enabled, check that the framework's version is the one that the adapter is built for",
+    note = "if it is `!` or `()`, nothing says which type is wanted: write `share::<Target>()`, or give the variable \
+            its type",
+    note = "if it is a view (`ArrayView`, `&[T]`), borrow the tensor instead: `tensor.lend::<View>()`",
+    note = "in generic code, bound the target by `Import<In>`, with a parameter `In` of its own: \
+            `fn f<U, In>() where U: Import<In>`"
 )]
 pub trait Import<Via>: Sized {
     /// How a tensor would arrive: shared, with one copy, or not at all. Looks at the description only.
@@ -65,7 +72,11 @@ pub trait Import<Via>: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot borrow a DLPack tensor",
     label = "no enabled adapter makes this view",
-    note = "enable the feature of the framework that `{Self}` belongs to: `dlbridge = {{ features = [\"ndarray\"] }}`"
+    note = "enable the feature of the framework that `{Self}` belongs to: `dlbridge = {{ features = [\"ndarray\"] }}`",
+    note = "if it is `!` or `()`, nothing says which view is wanted: write `lend::<View>()`, or give the variable its \
+            type",
+    note = "if it owns its elements (`Array`, `Vec`), it is no view: `share` hands the tensor over, `convert` copies \
+            if it must"
 )]
 pub trait View<'a, Via>: Sized {
     /// Borrows the tensor. Never copies.
@@ -79,7 +90,11 @@ pub trait View<'a, Via>: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot borrow a DLPack tensor for writing",
     label = "no enabled adapter makes this view",
-    note = "enable the feature of the framework that `{Self}` belongs to: `dlbridge = {{ features = [\"ndarray\"] }}`"
+    note = "enable the feature of the framework that `{Self}` belongs to: `dlbridge = {{ features = [\"ndarray\"] }}`",
+    note = "if it is `!` or `()`, nothing says which view is wanted: write `lend_mut::<View>()`, or give the \
+            variable its type",
+    note = "if it owns its elements (`Array`, `Vec`), it is no view: `share` hands the tensor over, `convert` copies \
+            if it must"
 )]
 pub trait ViewMut<'a, Via>: Sized {
     /// Borrows the tensor. Never copies.

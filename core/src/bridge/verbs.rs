@@ -15,6 +15,27 @@ use crate::tensor::{Tensor, TensorMut, TensorRef};
 /// # assert_eq!(back, [1.0, 2.0, 3.0]);
 /// # Ok::<(), dlbridge_core::Error>(())
 /// ```
+///
+/// # In generic code
+/// Every type has the verbs; [`Export`] and [`Import`] decide which of them can be called. So these are the bounds to
+/// write, not `T: Bridge`. `Out` and `In` stand for the adapters of the two types: they are parameters of their own,
+/// which are inferred where the function is called.
+///
+/// ```
+/// use dlbridge_core::{Bridge, Error, Export, Import};
+///
+/// fn hand_over<T, U, Out, In>(source: T) -> Result<U, Error>
+/// where
+///     T: Export<Out>,
+///     U: Import<In>,
+/// {
+///     source.share()
+/// }
+///
+/// let vec: Vec<f32> = hand_over(vec![1.0f32, 2.0, 3.0])?;
+/// # assert_eq!(vec, [1.0, 2.0, 3.0]);
+/// # Ok::<(), dlbridge_core::Error>(())
+/// ```
 pub trait Bridge<Out, In>: Sized {
     /// The same memory as a `Dst`. `Copies: never`.
     ///

@@ -1,36 +1,49 @@
 //! A piece of foreign text inside an error.
 
+use alloc::boxed::Box;
 use core::fmt;
 
-/// The first bytes of a foreign string, kept without an allocation.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Excerpt {
-    bytes: [u8; Self::CAPACITY],
-    len: u8,
-}
+/// A foreign string, such as the name of a column: all of it up to 1 KiB, and of a longer one the beginning, and `…`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Excerpt(Box<str>);
 
 impl Excerpt {
-    const CAPACITY: usize = 31;
+    const MOST: usize = 1024;
 
-    /// The first 31 bytes of `text`, or fewer if a character would be cut.
+    /// Keeps `text`, or its first 1024 bytes, or fewer if a character would be cut.
     pub fn new(text: &str) -> Self {
-        let mut len = text.len().min(Self::CAPACITY);
-        while !text.is_char_boundary(len) {
-            len -= 1;
+        if text.len() <= Self::MOST {
+            return Self(text.into());
         }
-        let mut bytes = [0; Self::CAPACITY];
-        bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
-        Self { bytes, len: len as u8 }
+        let mut end = Self::MOST;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        Self([&text[..end], "…"].concat().into())
     }
 
     /// The text kept.
     pub fn as_str(&self) -> &str {
-        core::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
+        &self.0
     }
 }
 
 impl fmt::Debug for Excerpt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_kept_whole_and_a_novel_is_not() {
+        for name in ["", "customer_lifetime_value_in_euro", &"é".repeat(512)] {
+            assert_eq!(Excerpt::new(name).as_str(), name);
+        }
+        let novel = Excerpt::new(&["x", &"é".repeat(1 << 20)].concat());
+        assert_eq!(novel.as_str(), ["x", &"é".repeat(511), "…"].concat());
     }
 }

@@ -5,9 +5,10 @@ mod excerpt;
 mod names;
 mod reason;
 mod rejected;
+mod remedy;
+mod words;
 
 use alloc::boxed::Box;
-use core::fmt;
 
 use crate::types::{DataType, Device};
 pub use excerpt::Excerpt;
@@ -17,8 +18,13 @@ pub use rejected::Rejected;
 /// Why an operation was refused. Nothing was read or written, and nothing leaked.
 ///
 /// Every variant carries what was found and, where it is not obvious, what was expected; the message adds what to do.
+///
+/// The message is whole: that of an error in a column says the column and what went wrong in it, so that printing with
+/// `{}` is enough. [`source`](core::error::Error::source) gives nothing therefore, and what prints a chain of errors
+/// says nothing twice; [`Error::root`] gives the error in the column as data. `Debug`, with which `main` prints what it
+/// returns, is the variant's name and the message.
 #[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Error {
     /// The managed tensor has another major version (DLPack 1.x: "call the deleter and stop").
     UnsupportedVersion {
@@ -171,14 +177,14 @@ pub enum Error {
     Nulls {
         /// The number of nulls.
         count: usize,
-        /// The type that has them, shortened.
+        /// The type that has them.
         found: Excerpt,
         /// The options that can say it.
         option: &'static str,
     },
     /// The framework's elements are not plain numbers, and the caller has not chosen how to read them.
     NeedsOption {
-        /// The type found, shortened.
+        /// The type found.
         found: Excerpt,
         /// The option that makes the choice.
         option: &'static str,
@@ -187,7 +193,7 @@ pub enum Error {
     UnsupportedType {
         /// Who has the type.
         framework: &'static str,
-        /// The type found, shortened.
+        /// The type found.
         found: Excerpt,
     },
     /// Lists that should make up an axis differ in length. This includes null lists.
@@ -201,9 +207,9 @@ pub enum Error {
     },
     /// A schema describes a column of another type.
     SchemaMismatch {
-        /// The type that the schema says, shortened.
+        /// The type that the schema says.
         expected: Excerpt,
-        /// The type of the column, shortened.
+        /// The type of the column.
         found: Excerpt,
     },
     /// The metadata that say how to read a column contradict the data, or themselves.
@@ -222,7 +228,7 @@ pub enum Error {
     },
     /// What went wrong in one column of a table.
     InColumn {
-        /// The name of the column, shortened.
+        /// The name of the column.
         column: Excerpt,
         /// What went wrong.
         error: Box<Error>,
@@ -243,7 +249,7 @@ pub enum Error {
     UnknownName {
         /// `"dtype"`, `"device"` or `"column"`.
         what: &'static str,
-        /// The string, shortened.
+        /// The string.
         name: Excerpt,
     },
     /// The framework itself failed. Only this variant has text that this project did not write.
@@ -253,107 +259,6 @@ pub enum Error {
         /// Its own words.
         message: Box<str>,
     },
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnsupportedVersion { major, minor } => write!(
-                f,
-                "the tensor has DLPack version {major}.{minor}, this build reads major version 1: \
-                 ask the producer for max_version=(1, 3)"
-            ),
-            Self::NegativeNdim { ndim } => write!(f, "ndim is {ndim}, expected 0 or more"),
-            Self::NullShape { ndim } => write!(f, "shape is NULL, expected {ndim} lengths"),
-            Self::NegativeLength { axis, length } => {
-                write!(f, "axis {axis} has length {length}, expected 0 or more")
-            }
-            Self::NullData { elements } => write!(f, "data is NULL, expected {elements} elements"),
-            Self::Overflow { quantity } => write!(f, "the {quantity} does not fit the address space"),
-            Self::DTypeMismatch { expected, found } => {
-                write!(f, "the tensor holds {found}, expected {expected}: cast it first, types are never reinterpreted")
-            }
-            Self::UnsupportedDType { framework, dtype } => {
-                write!(f, "{framework} has no element type {dtype}: cast the tensor first")
-            }
-            Self::UnsupportedDevice { framework, device } => {
-                write!(f, "{framework} cannot use memory on {device}: move the tensor to a device that both sides have")
-            }
-            Self::DeviceUnavailable { framework, device } => write!(
-                f,
-                "{framework} finds no device {device} in this process: check the driver and how {framework} was built"
-            ),
-            Self::NotOnHost { device } => {
-                write!(f, "the tensor is on {device}, which the CPU cannot read: move it to the CPU first")
-            }
-            Self::NdimMismatch { expected, found } => {
-                write!(f, "the tensor has {found} axes, expected {expected}")
-            }
-            Self::AxisMismatch { axis, expected, found } => {
-                write!(f, "axis {axis} has length {found}, expected {expected} as in the tensors beside it")
-            }
-            Self::LengthMismatch { expected, found } => {
-                write!(f, "the buffer has {found} elements, the shape asks for {expected}")
-            }
-            Self::Misaligned { address, align } => write!(
-                f,
-                "the first element is at {address:#x}, expected a multiple of {align} bytes: \
-                 use `convert`, which copies when it must"
-            ),
-            Self::NotContiguous => write!(
-                f,
-                "the tensor is not contiguous in row-major order: read it element by element, or copy it with `to_vec`"
-            ),
-            Self::ReadOnly => write!(f, "the tensor is read-only: copy it before writing"),
-            Self::Overlap => {
-                write!(f, "elements of the tensor overlap in memory (a broadcast axis?): copy it before writing")
-            }
-            Self::InvalidBool { index, value } => {
-                write!(f, "boolean {index} is stored as {value}, expected 0 or 1: read the tensor as uint8")
-            }
-            Self::IndexOutOfBounds { axis, index, length } => {
-                write!(f, "index {index} is behind axis {axis} of length {length}")
-            }
-            Self::OutOfStorage { framework, needed, available } => {
-                write!(f, "the {framework} layout reaches element {needed} of a storage of {available} elements")
-            }
-            Self::Inexpressible { framework, what } => {
-                write!(f, "DLPack cannot express {what} of {framework}: make it a plain dense tensor first")
-            }
-            Self::RequiresGrad { framework } => write!(f, "the {framework} tensor requires grad: detach it first"),
-            Self::Unsupported { framework, what } => write!(f, "{framework} has no {what}"),
-            Self::Nulls { count, found, option } => {
-                write!(f, "{count} of {found:?} are null: set {option} to say what becomes of them")
-            }
-            Self::NeedsOption { found, option } => {
-                write!(f, "{found:?} is no plain number: set {option} to say how it is read")
-            }
-            Self::UnsupportedType { framework, found } => {
-                write!(f, "the {framework} type {found:?} has no equivalent in DLPack: cast it to numbers first")
-            }
-            Self::Ragged { row, expected, found } => {
-                write!(
-                    f,
-                    "list {row} has {found} elements, expected {expected}: pad all lists to one length, null ones too"
-                )
-            }
-            Self::SchemaMismatch { expected, found } => {
-                write!(
-                    f,
-                    "the column holds {found:?}, its schema says {expected:?}: give it the schema that it came with"
-                )
-            }
-            Self::InvalidMetadata { name, problem } => write!(f, "the metadata of {name} are wrong: {problem}"),
-            Self::NotRepresentable { what, dtype } => write!(f, "{what} is no {dtype}"),
-            Self::InColumn { column, error } => write!(f, "column {column:?}: {error}"),
-            Self::CopyRequired { framework, reason } => {
-                write!(f, "{framework} cannot share this tensor without a copy, because {reason}: use `convert`")
-            }
-            Self::OutOfMemory { bytes } => write!(f, "no memory for a copy of {bytes} bytes"),
-            Self::UnknownName { what, name } => write!(f, "{name:?} names no {what}"),
-            Self::Framework { framework, message } => write!(f, "{framework} failed: {message}"),
-        }
-    }
 }
 
 impl core::error::Error for Error {}

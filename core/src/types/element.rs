@@ -13,6 +13,15 @@ mod sealed {
 
 /// A Rust type that a tensor can be read as. Sealed: `bool`, the integers and floats, with the feature `half` those of
 /// `half`, and with `complex` those of `num_complex`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no element type of tensors",
+    label = "no element type of tensors",
+    note = "the element types are `bool`, `i8` to `i64`, `u8` to `u64`, `f32`, `f64`, and with the features `half` and \
+            `complex` those of the crates `half` and `num_complex`",
+    note = "`usize` and `isize` differ from machine to machine: cast them to `u64` and `i64` with `as`",
+    note = "arrays such as `[f32; 3]` are an axis of the tensor: flatten them with `into_flattened` or `as_flattened`, \
+            and give their length in the shape"
+)]
 pub trait Element: sealed::Number + Copy + Send + Sync + 'static {
     /// The element type in DLPack's terms.
     const DTYPE: DataType;
