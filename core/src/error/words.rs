@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::remedy::remedy;
+use super::remedy::Remedy;
 use super::Error;
 
 /// Makes `Display` of a table with the fields and the words of every variant, and the variants' names for `Debug`.
@@ -76,7 +76,7 @@ words! {
     NotRepresentable { what, dtype } => "{what} is no {dtype}";
     InColumn { column, error } => "column {column:?}: {error}";
     CopyRequired { framework, reason } =>
-        "{framework} cannot share this tensor without a copy, because {reason}: {}", remedy(framework, *reason);
+        "{framework} cannot share this tensor without a copy, because {reason}: {}", Remedy { framework, reason: *reason };
     OutOfMemory { bytes } => "no memory for a copy of {bytes} bytes";
     UnknownName { what, name } => "{name:?} names no {what}";
     Framework { framework, message } => "{framework} failed: {message}";
