@@ -11,7 +11,7 @@ use arrow_buffer::Buffer;
 use arrow_ipc::writer::FileWriter;
 use dlbridge::arrow::{Column, Matrix, Options, arrow_array, arrow_buffer, arrow_schema};
 use dlbridge::ndarray::ndarray::{Array2, ArrayView1, ArrayView2, ArrayView4};
-use dlbridge::{Bridge, Error, Excerpt, Lend, Tensor};
+use dlbridge::{Bridge, Error, Lend, Tensor};
 use dlbridge_pipelines::ipc::IpcFile;
 use half::f16;
 

@@ -5,7 +5,7 @@ mod canvas;
 mod grid;
 mod lines;
 
-use canvas::Plotted;
+pub(crate) use canvas::Plotted;
 use dlbridge_benches::record::Table;
 
 /// The plot of a table with few cases.
