@@ -23,7 +23,8 @@
 //! ```
 //!
 //! # Write an adapter
-//! An adapter is a crate that implements four traits for the types of its framework:
+//! An adapter is a crate that implements four traits for the types of its framework. The [`guide`] goes through them one
+//! by one, with a whole adapter as an example.
 //!
 //! | trait | what it says |
 //! |---|---|
@@ -72,6 +73,8 @@ mod tensor;
 pub mod adopting;
 
 mod bridge;
+
+pub mod guide;
 
 pub use bridge::{
     Bridge, Converted, CopyPolicy, Core, Exchange, Export, Import, Interchange, Lend, LendMut, ReadOnly, Route, View,

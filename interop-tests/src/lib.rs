@@ -1,4 +1,4 @@
-//! What the tests share: samples with a reference model, raw C producers, and one [`peer::Peer`] per framework type.
+//! What the tests share: the conformance kit's samples and raw C producers, and one [`peer::Peer`] per framework type.
 //!
 //! | module | holds |
 //! |---|---|
@@ -8,13 +8,11 @@
 //! | [`trial`] | tests of one source, target and sample, and of journeys over several framework types |
 //! | [`publish`] | pages of the repository whose text the tests produce |
 //! | [`report`] | the matrix as tables, as data and as a heat map |
-//! | [`conformance`] | managed tensors, well-formed and hostile, for any consumer of DLPack to face |
 
-pub mod conformance;
 pub mod peer;
 pub mod publish;
-pub mod raw;
 pub mod report;
-pub mod sample;
 mod square;
 pub mod trial;
+
+pub use dlbridge_conformance::{raw, sample};

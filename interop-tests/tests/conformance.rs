@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::process::ExitCode;
 
 use dlbridge::{CopyPolicy, DataType, Device, DeviceType, Error, Route, Tensor};
-use interop_tests::conformance::{Case, Consumer, Managed, Read, Verdict, trials};
+use dlbridge_conformance::{Case, Consumer, Managed, Read, Verdict, trials};
 use interop_tests::peer::{Facts, Owner, PEERS, Peer, Promise};
 use interop_tests::raw::{Abi, Producer};
 use interop_tests::sample::{LAYOUTS, Sample, Strided};
@@ -18,7 +18,9 @@ fn main() -> ExitCode {
         let name = format!("{}/elsewhere", importer.name());
         Trial::test(name, move || DeviceType::ALL.iter().try_for_each(|kind| names_the_device(&importer, *kind)))
     });
-    let trials = trials(Core).into_iter().chain(importers().flat_map(trials)).chain(elsewhere).collect();
+    let cases = trials(Core).into_iter().chain(importers().flat_map(trials));
+    let cases = cases.map(|trial| Trial::test(trial.to_string(), move || Ok(trial.run()?)));
+    let trials = cases.chain(elsewhere).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
@@ -66,10 +68,6 @@ impl Consumer for Core {
 
     fn consume(&self, managed: Managed) -> Result<Read, String> {
         read(import(managed)?)
-    }
-
-    fn limit(&self, _: &Case) -> Option<Cow<'static, str>> {
-        None
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dlbridge::DataType;
+use dlbridge_core::DataType;
 
 /// One step from a contiguous base to a layout, which each framework takes with its own operation.
 #[derive(Clone, Copy, Debug)]

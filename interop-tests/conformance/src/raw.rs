@@ -6,11 +6,11 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dlbridge::sys::{
+use dlbridge_core::sys::{
     DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION,
     DLPackVersion, DLTensor, kDLCPU,
 };
-use dlbridge::{DataType, Device, Error, Tensor};
+use dlbridge_core::{DataType, Device, Error, Tensor};
 
 use crate::sample::Sample;
 

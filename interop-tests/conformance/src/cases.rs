@@ -1,51 +1,11 @@
-//! The conformance kit: managed tensors of every kind, well-formed and hostile, for any consumer of DLPack to face.
-//!
-//! A library implements [`Consumer`], which takes a few lines, and runs [`trials`] with `libtest_mimic`: these are all
-//! [cases](Case) in both ABIs. The elements of a well-formed tensor must arrive, unless the consumer
-//! [declares](Consumer::limit) that it refuses such tensors. A malformed tensor must be refused. In every case, the
-//! deleter must run exactly once. Crashes, leaks and reads outside the memory are found if the trials run under
-//! sanitizers.
+//! The cases: managed tensors of every kind, and the outcome that handing each over must have.
 
-use std::any::Any;
-use std::borrow::Cow;
 use std::ptr;
-use std::sync::Arc;
 
-use dlbridge::{DataType, DataTypeCode, Device, DeviceType, Flags};
-use libtest_mimic::{Failed, Trial};
+use dlbridge_core::{DataType, DataTypeCode, Device, DeviceType, Flags};
 
-pub use crate::raw::Managed;
-
-use crate::raw::{ABIS, Abi, Producer};
+use crate::raw::Producer;
 use crate::sample::{LAYOUTS, Sample};
-
-/// A library that takes tensors over DLPack.
-pub trait Consumer: Send + Sync {
-    /// The name of the library, for the names of the trials.
-    fn name(&self) -> &str;
-
-    /// Takes ownership of the managed tensor, and reads it or refuses it, with a message.
-    ///
-    /// What a well-formed tensor claims is true, and nobody else uses its memory. Malformed tensors may claim anything.
-    ///
-    /// # Errors
-    /// The tensor is refused. The consumer must release it nonetheless.
-    fn consume(&self, managed: Managed) -> Result<Read, String>;
-
-    /// If this consumer refuses a case that the standard allows, the reason: it has no such type, or no such layout. A
-    /// consumer that then accepts the case fails the trial.
-    fn limit(&self, case: &Case) -> Option<Cow<'static, str>>;
-}
-
-/// What a consumer has read.
-pub struct Read {
-    /// The lengths of the axes, in elements.
-    pub shape: Vec<i64>,
-    /// The elements in row-major order, without gaps.
-    pub bytes: Vec<u8>,
-    /// What keeps the tensor alive, for the kit to drop; `()` if the consumer has already released the tensor.
-    pub keep: Box<dyn Any>,
-}
 
 /// The outcome that a case must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +27,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// A name as `"dtype/float32"` or `"strides/null"`, for the trial's name and for [`Consumer::limit`].
+    /// A name as `"dtype/float32"` or `"strides/null"`, for the trial's name and for
+    /// [`Consumer::limit`](crate::Consumer::limit).
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -80,6 +41,16 @@ impl Case {
     /// The outcome that it must have.
     pub fn verdict(&self) -> &Verdict {
         &self.verdict
+    }
+
+    /// Whether the legacy ABI can express it.
+    pub fn is_legacy(&self) -> bool {
+        self.is_legacy
+    }
+
+    /// A new producer of the tensor, with a counter of its own.
+    pub fn make(&self) -> Producer {
+        (self.make)()
     }
 }
 
@@ -260,112 +231,5 @@ fn malformed(cases: &mut Cases) {
     for device in elsewhere.filter(|device| !device.is_host_accessible()) {
         let name = device.to_string();
         cases.refuse(format!("elsewhere/{}", name.replace(':', "_")), move |it| it.device(device));
-    }
-}
-
-/// Every case in both ABIs, as tests with names to filter by.
-pub fn trials(consumer: impl Consumer + 'static) -> Vec<Trial> {
-    let consumer: Arc<dyn Consumer> = Arc::new(consumer);
-    let sayable = |abi| cases().into_iter().filter(move |case| case.is_legacy || abi == Abi::Versioned);
-    let trial = |abi, case: Case| {
-        let (name, consumer) = (format!("{}/{abi}/{}", consumer.name(), case.name), Arc::clone(&consumer));
-        Trial::test(name, move || judge(&*consumer, &case, abi))
-    };
-    ABIS.into_iter().flat_map(|abi| sayable(abi).map(move |case| trial(abi, case))).collect()
-}
-
-/// Hands one case to a consumer, and checks the outcome.
-///
-/// # Errors
-/// The message says what is wrong.
-pub fn judge(consumer: &dyn Consumer, case: &Case, abi: Abi) -> Result<(), Failed> {
-    let producer = (case.make)();
-    let (calls, has_deleter) = (producer.calls(), producer.has_deleter);
-    let managed = producer.into_managed(abi);
-    let outcome = match (consumer.consume(managed), &case.verdict) {
-        (Ok(read), Verdict::Accept(shape, bytes)) => match consumer.limit(case) {
-            _ if read.shape != *shape => Err(format!("shape: found {:?}, expected {shape:?}", read.shape)),
-            _ if read.bytes != *bytes => Err(format!("elements: found {:?}, expected {bytes:?}", read.bytes)),
-            Some(limit) => Err(format!("accepted, although it has a limit: {limit}")),
-            None if calls.count() > 1 => Err(format!("the deleter ran {} times while it was held", calls.count())),
-            None => Ok(()),
-        },
-        (Ok(_), Verdict::Refuse) => Err("accepted, although it is malformed".into()),
-        (Err(_), Verdict::Refuse) => Ok(()),
-        (Err(message), Verdict::Accept(..)) => match consumer.limit(case) {
-            Some(_) => Ok(()),
-            None => Err(format!("refused, although it is well-formed: {message}")),
-        },
-    };
-    if !has_deleter {
-        // SAFETY: made above, without a deleter, and everything that was made of it has been dropped.
-        unsafe { managed.free() };
-    }
-    outcome?;
-    match calls.count() {
-        1 => Ok(()),
-        count => Err(format!("the deleter ran {count} times").into()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use dlbridge::sys::DLManagedTensorVersioned;
-
-    /// A consumer with a fault: it changes the tensor before reading it, or what it has read.
-    struct Faulty {
-        before: fn(&mut DLManagedTensorVersioned),
-        after: fn(Result<Read, String>) -> Result<Read, String>,
-    }
-
-    impl Consumer for Faulty {
-        fn name(&self) -> &str {
-            "faulty"
-        }
-
-        fn consume(&self, managed: Managed) -> Result<Read, String> {
-            let Managed::Versioned(mut managed) = managed else { unreachable!("one ABI is enough") };
-            // SAFETY: made by the kit, and ours.
-            (self.before)(unsafe { managed.as_mut() });
-            // SAFETY: as above; the faults below keep it within its memory.
-            let tensor = unsafe { Managed::Versioned(managed).import() }.map_err(|error| error.to_string());
-            (self.after)(tensor.and_then(|tensor| {
-                let bytes = tensor.view().to_bytes().map_err(|error| error.to_string())?;
-                Ok(Read { shape: tensor.shape().to_vec(), bytes, keep: Box::new(tensor) })
-            }))
-        }
-
-        fn limit(&self, _: &Case) -> Option<Cow<'static, str>> {
-            None
-        }
-    }
-
-    /// Of the cases that match, how many a consumer with this fault fails, and how many there are.
-    fn failures(faulty: Faulty, matching: fn(&Case) -> bool) -> (usize, usize) {
-        let cases: Vec<Case> = cases().into_iter().filter(matching).collect();
-        let failed = cases.iter().filter(|case| judge(&faulty, case, Abi::Versioned).is_err()).count();
-        (failed, cases.len())
-    }
-
-    #[test]
-    fn the_kit_finds_faults() {
-        let (nothing, same) = (|_: &mut DLManagedTensorVersioned| (), |read| read);
-        let is_well_formed = |case: &Case| matches!(case.verdict, Verdict::Accept(..));
-        assert_eq!(failures(Faulty { before: nothing, after: same }, |_| true).0, 0);
-
-        let (failed, all) = failures(Faulty { before: nothing, after: |_| Err("no".into()) }, is_well_formed);
-        assert_eq!(failed, all);
-        let accept = |_| Ok(Read { shape: vec![], bytes: vec![], keep: Box::new(()) });
-        let (failed, all) = failures(Faulty { before: nothing, after: accept }, |case| case.verdict == Verdict::Refuse);
-        assert_eq!(failed, all);
-
-        let ignore_offset = |it: &mut DLManagedTensorVersioned| it.dl_tensor.byte_offset = 0;
-        let (failed, all) =
-            failures(Faulty { before: ignore_offset, after: same }, |case| case.name.starts_with("offset/"));
-        assert_eq!(failed, all);
-        let ignore_strides = |it: &mut DLManagedTensorVersioned| it.dl_tensor.strides = ptr::null_mut();
-        let is_strided = |case: &Case| ["layout/transposed", "layout/f_order"].contains(&case.name());
-        assert_eq!(failures(Faulty { before: ignore_strides, after: same }, is_strided), (2, 2));
     }
 }
