@@ -1,37 +1,20 @@
 //! Imports as tensors on burn's backend flex.
 
 use burn_flex::{Flex, FlexTensor, Layout};
-use burn_std::{Bytes, DType, Shape};
+use burn_std::{Bytes, Shape};
 use burn_tensor::kind::{Autodiff, TensorKind};
 use burn_tensor::{BackendPrimitive, Tensor as BurnTensor};
-use dlbridge_core::{Descriptor, Error, Import, Interchange, Reason, Route, Tensor, TensorRef};
+use dlbridge_core::{Descriptor, Error, Import, Route, Tensor, TensorRef};
 
 use crate::dtype::by_dtype;
 use crate::export::Exported;
 use crate::host::check;
-use crate::memory::foreign;
+use crate::memory::{self, checked_dtype, foreign};
 use crate::{Burn, NAME};
-
-/// burn's type for the elements. The bytes of booleans are checked to be 0 or 1, because burn reads them unchecked.
-pub(crate) fn checked_dtype(tensor: &Tensor) -> Result<DType, Error> {
-    let dtype = DType::from_dlpack(tensor.dtype())?;
-    if dtype.is_bool() {
-        tensor.view().as_ptr::<bool>()?;
-    }
-    Ok(dtype)
-}
 
 impl Import<Burn> for FlexTensor {
     fn plan(tensor: &Descriptor<'_>) -> Route {
-        if let Err(error) = DType::from_dlpack(tensor.dtype()).and_then(|_| tensor.check_host()) {
-            return Route::Impossible(error);
-        }
-        // burn casts its bytes to elements, and panics if they are not aligned.
-        let align = by_dtype!(tensor.dtype(), T => align_of::<T>(), _ => 1);
-        match tensor.check_align(align) {
-            Ok(()) => Route::Shared,
-            Err(_) => Route::Copied(Reason::Misaligned { align }),
-        }
+        memory::plan(tensor)
     }
 
     fn import(tensor: Tensor) -> Result<Self, Error> {

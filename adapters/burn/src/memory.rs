@@ -1,15 +1,40 @@
-//! Foreign memory as burn's `Bytes`. When burn would write to it, it is copied, and released at once.
+//! Foreign memory as burn's `Bytes`, and whether it can be. When burn would write to it, it is copied, and released at
+//! once.
 
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::slice;
 use std::sync::Arc;
 
-use burn_std::{AccessError, AccessPolicy, AllocationController, AllocationProperty, Bytes};
-use dlbridge_core::Tensor;
+use burn_std::{AccessError, AccessPolicy, AllocationController, AllocationProperty, Bytes, DType};
+use dlbridge_core::{Descriptor, Error, Interchange, Reason, Route, Tensor};
+
+use crate::dtype::by_dtype;
 
 /// The largest alignment that burn asks for.
 const MOST_ALIGN: usize = align_of::<u128>();
+
+/// Whether burn's backends on the CPU can hold the memory as it is.
+pub(crate) fn plan(tensor: &Descriptor<'_>) -> Route {
+    if let Err(error) = DType::from_dlpack(tensor.dtype()).and_then(|_| tensor.check_host()) {
+        return Route::Impossible(error);
+    }
+    // burn casts its bytes to elements, and panics if they are not aligned.
+    let align = by_dtype!(tensor.dtype(), T => align_of::<T>(), _ => 1);
+    match tensor.check_align(align) {
+        Ok(()) => Route::Shared,
+        Err(_) => Route::Copied(Reason::Misaligned { align }),
+    }
+}
+
+/// burn's type for the elements. The bytes of booleans are checked to be 0 or 1, because burn reads them unchecked.
+pub(crate) fn checked_dtype(tensor: &Tensor) -> Result<DType, Error> {
+    let dtype = DType::from_dlpack(tensor.dtype())?;
+    if dtype.is_bool() {
+        tensor.view().as_ptr::<bool>()?;
+    }
+    Ok(dtype)
+}
 
 /// The bytes of a tensor in host memory, from its lowest element to its highest, and the offset of the first element in
 /// them. `None` if there are no elements, or if elements are smaller than a byte.

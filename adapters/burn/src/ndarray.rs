@@ -1,6 +1,5 @@
 //! Exports and imports of the primitive of burn's deprecated backend ndarray, which holds an array or borrowed bytes.
 
-use burn_flex::FlexTensor;
 use burn_ndarray::NdArrayTensor;
 use burn_std::{Bytes, Shape, TensorData};
 use dlbridge_core::layout::Dims;
@@ -10,8 +9,7 @@ use dlbridge_core::{
 use dlbridge_ndarray::ndarray::{ArrayView, IxDyn};
 
 use crate::dtype::by_dtype;
-use crate::import::checked_dtype;
-use crate::memory::foreign;
+use crate::memory::{self, checked_dtype, foreign};
 use crate::{Burn, NAME};
 
 /// Evaluates `$body` for the storage in `$tensor`, whatever its element type.
@@ -106,7 +104,7 @@ impl Export<Burn> for &NdArrayTensor {
 
 impl Import<Burn> for NdArrayTensor {
     fn plan(tensor: &Descriptor<'_>) -> Route {
-        match FlexTensor::plan(tensor) {
+        match memory::plan(tensor) {
             Route::Impossible(error) => Route::Impossible(error),
             _ if matches!(tensor.dtype(), DataType::FLOAT16 | DataType::BFLOAT16) => {
                 let framework = "burn's backend ndarray";
