@@ -8,12 +8,11 @@ fn main() {
     for variable in ["LIBTORCH_INCLUDE", "LIBTORCH_CXX11_ABI"] {
         println!("cargo:rerun-if-env-changed={variable}");
     }
-    if env::var_os("DOCS_RS").is_some() {
-        return; // Documentation needs no shim, and there is no libtorch.
-    }
     // torch-sys tells the folder that it links from. The headers are in a folder beside that one, whether libtorch was
     // unpacked from an archive or installed as a Python package or system-wide.
-    let lib = env::var_os("DEP_TCH_LIBTORCH_LIB").map(PathBuf::from).expect("torch-sys says where libtorch is");
+    let Some(lib) = env::var_os("DEP_TCH_LIBTORCH_LIB").map(PathBuf::from) else {
+        return; // torch-sys is built with its feature `doc-only`. Documentation needs no libtorch and no shim.
+    };
     let root = env::var_os("LIBTORCH_INCLUDE").map(PathBuf::from);
     let root = root.unwrap_or_else(|| lib.parent().unwrap_or(Path::new("/")).to_path_buf());
     let include = root.join("include");
