@@ -130,7 +130,7 @@ impl Source {
             }
         }
         let offset = layout.start_offset() as u128 * bits;
-        if offset % 8 != 0 {
+        if !offset.is_multiple_of(8) {
             return Err(Error::Inexpressible { framework: NAME, what: "a sub-byte tensor that begins within a byte" });
         }
         Ok(Self { data: start.wrapping_add((offset / 8) as usize), dtype })
