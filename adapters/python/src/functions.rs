@@ -39,8 +39,8 @@ pub fn from_dlpack<'py>(
 /// The `DType` of an object: one with `__dlpack_data_type__`, a dtype of numpy, ml_dtypes, torch, jax, pyarrow or
 /// tvm-ffi, a scalar type of numpy, an array, a string ("float32", "float32x4"), or DLPack's `(code, bits, lanes)`.
 ///
-/// Never a reinterpretation: `TypeError` for what is no dtype, `ValueError` for an unknown name, `BufferError` for a
-/// dtype that DLPack lacks.
+/// Never a reinterpretation: `TypeError` for what is no dtype, `ValueError` for an unknown name or a number out of
+/// range, `BufferError` for a dtype that DLPack lacks.
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 pub fn dtype(x: PyDType) -> PyDType {
@@ -50,7 +50,7 @@ pub fn dtype(x: PyDType) -> PyDType {
 /// The `Device` of an object: one with `__dlpack_device__` (arrays too), a device of torch, jax, tvm-ffi or
 /// array-api-strict, a string ("cpu", "cuda:1"), or DLPack's `(type, id)`.
 ///
-/// `TypeError` for what is no device, `ValueError` for an unknown name.
+/// `TypeError` for what is no device, `ValueError` for an unknown name or a number out of range.
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 pub fn device(x: PyDevice) -> PyDevice {

@@ -43,6 +43,7 @@ pub mod functions;
 mod handle;
 mod import;
 mod interop;
+mod number;
 mod protocol;
 mod types;
 

@@ -10,6 +10,7 @@ use pyo3::types::{PyString, PyTuple};
 
 use crate::error::into_py_err;
 use crate::interop;
+use crate::number::Number;
 use crate::types::PyDevice;
 
 /// Any object that names a device.
@@ -50,7 +51,7 @@ fn follow(object: &Bound<'_, PyAny>, depth: u8) -> PyResult<Device> {
 }
 
 fn pair(object: &Bound<'_, PyAny>) -> PyResult<Device> {
-    let (kind, id) = object.extract()?;
+    let (Number(kind), Number(id)) = object.extract()?;
     Ok(Device::new(DeviceType(kind), id))
 }
 

@@ -10,6 +10,7 @@ use pyo3::types::{PyString, PyTuple, PyType};
 
 use crate::error::into_py_err;
 use crate::interop;
+use crate::number::Number;
 use crate::types::PyDType;
 
 /// Any object that names an element type.
@@ -57,7 +58,7 @@ fn follow(object: &Bound<'_, PyAny>, depth: u8) -> PyResult<DataType> {
 }
 
 fn triple(object: &Bound<'_, PyAny>) -> PyResult<DataType> {
-    let (code, bits, lanes) = object.extract()?;
+    let (Number(code), Number(bits), Number(lanes)) = object.extract()?;
     Ok(DataType::new(DataTypeCode(code), bits, lanes))
 }
 

@@ -9,6 +9,7 @@ use std::ffi::c_int;
 use std::fmt::Write;
 
 use crate::error::into_py_err;
+use crate::number::Number;
 use crate::protocol::{buffer, capsule, exchange_api, stream};
 use crate::types::{PyDType, PyDevice, PyTensor};
 use crate::{import, interop};
@@ -127,18 +128,19 @@ impl PyTensor {
         &self,
         py: Python<'py>,
         stream: Option<&Bound<'py, PyAny>>,
-        max_version: Option<(i64, i64)>,
-        dl_device: Option<(i32, i32)>,
+        max_version: Option<(Number<i64>, Number<i64>)>,
+        dl_device: Option<(Number<i32>, Number<i32>)>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if let Some(stream) = stream {
-            stream::check(self.descriptor().device(), stream.extract()?)?;
+            let Number(stream) = stream.extract()?;
+            stream::check(self.descriptor().device(), stream)?;
         }
-        let device = dl_device.map(|(kind, id)| Device::new(DeviceType(kind), id));
+        let device = dl_device.map(|(Number(kind), Number(id))| Device::new(DeviceType(kind), id));
         let delivered = self.delivered(device, import::policy(copy))?;
         let handle = &delivered.as_ref().unwrap_or(self).handle;
         match max_version {
-            Some((major, minor)) if major >= 1 => {
+            Some((Number(major), Number(minor))) if major >= 1 => {
                 let mut managed = handle.export();
                 if major == 1 {
                     // SAFETY: just made, and ours.
