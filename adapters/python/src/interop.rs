@@ -2,9 +2,11 @@
 
 use dlbridge_core::{DataType, DataTypeCode, Device, DeviceType};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
+use crate::library::imported;
 use crate::number::Number;
 use crate::types::{PyDType, PyDevice, PyTensor};
 
@@ -25,8 +27,8 @@ pub(crate) fn dtype_name(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> 
     let py = object.py();
     if let Ok(kind) = object.cast::<PyType>() {
         // A scalar type: `numpy.float32`, `ml_dtypes.bfloat16`.
-        let numpy = py.import("sys")?.getattr("modules")?.call_method1("get", ("numpy",))?;
-        if numpy.is_none() || !kind.is_subclass(&numpy.getattr("generic")?)? {
+        let Some(numpy) = imported(intern!(py, "numpy")) else { return Ok(None) };
+        if !kind.is_subclass(&numpy.getattr("generic")?)? {
             return Ok(None);
         }
         return dtype_name(&numpy.call_method1("dtype", (kind,))?);

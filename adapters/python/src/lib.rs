@@ -30,6 +30,11 @@
 //! where a protocol cannot say it, the export is a `BufferError`. numpy, jax and pyarrow obey it; torch and tvm-ffi do
 //! not.
 //!
+//! # Several extension modules
+//! Each has classes of its own, as pyo3 makes them. By `__class__` their objects say that they stand for the class of
+//! the Python module `dlbridge`, if somebody has imported that: `isinstance(x, dlbridge.Tensor)` is true for a
+//! [`PyTensor`] of any of them.
+//!
 //! # Threads
 //! Memory that Rust has given to Python is freed on whatever thread lets go of it last, without the interpreter. What
 //! came from a producer is let go of with this thread attached to the interpreter and with a pending exception put
@@ -43,6 +48,7 @@ pub mod functions;
 mod handle;
 mod import;
 mod interop;
+mod library;
 mod number;
 mod protocol;
 mod types;
@@ -61,4 +67,8 @@ mod dlbridge {
     use super::functions::{device, dtype, from_dlpack};
     #[pymodule_export]
     use super::{PyDType, PyDevice, PyTensor};
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "the name that Python has for it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
 }

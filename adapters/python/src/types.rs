@@ -102,13 +102,13 @@ impl From<Tensor> for PyTensor {
 /// The type of an element: DLPack's code, bits of one lane, and lanes.
 ///
 /// `dlbridge.dtype` makes one. Any library that follows RFC #972 takes it as it is; `to` gives a library's own.
-#[pyclass(frozen, eq, name = "DType", module = "dlbridge")]
+#[pyclass(frozen, name = "DType", module = "dlbridge")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PyDType(pub DataType);
 
 /// A device: DLPack's type and the index among the devices of that type.
 ///
 /// `dlbridge.device` makes one. Any library that follows RFC #972 takes it as it is; `to` gives a library's own.
-#[pyclass(frozen, eq, name = "Device", module = "dlbridge")]
+#[pyclass(frozen, name = "Device", module = "dlbridge")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PyDevice(pub Device);

@@ -4,10 +4,11 @@ use dlbridge_core::{CopyPolicy, Device, DeviceType};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple, PyType};
 use std::ffi::c_int;
 use std::fmt::Write;
 
+use crate::classes::home;
 use crate::error::into_py_err;
 use crate::number::Number;
 use crate::protocol::{buffer, capsule, exchange_api, stream};
@@ -162,6 +163,12 @@ impl PyTensor {
     fn __dlpack_device__(&self) -> (i32, i32) {
         let device = self.descriptor().device();
         (device.kind().0, device.id())
+    }
+
+    /// The class `dlbridge.Tensor`, also for a tensor of another extension module.
+    #[getter(__class__)]
+    fn class<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyType>> {
+        home::class(slf)
     }
 
     /// The table of C functions that DLPack 1.3 defines, in a capsule.
