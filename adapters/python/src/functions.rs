@@ -16,8 +16,8 @@ use crate::types::{PyDType, PyDevice};
 /// `__dlpack_data_type__` becomes a `DType`, one with `__dlpack_device__` alone a `Device`.
 ///
 /// # Errors
-/// `BufferError` for what cannot be exchanged, `TypeError` for what is no tensor, `ValueError` for a consumed capsule,
-/// and whatever the producer raises.
+/// `BufferError` for what cannot be exchanged, `TypeError` for what is no tensor,
+/// `ValueError` for a consumed capsule or a number out of range, and whatever the producer raises.
 #[pyfunction]
 #[pyo3(signature = (x, /, *, device=None, copy=None))]
 pub fn from_dlpack<'py>(
@@ -29,7 +29,7 @@ pub fn from_dlpack<'py>(
     let wished = device.map(device_of).transpose()?;
     match import::from_dlpack(x, wished, import::policy(copy)) {
         Ok(tensor) => Ok(Bound::new(py, tensor)?.into_any()),
-        Err(error) if device.is_some() || copy.is_some() || x.hasattr(intern!(py, "__dlpack__"))? => Err(error),
+        Err(error) if device.is_some() || copy.is_some() || import::is_offered(x)? => Err(error),
         Err(_) if x.hasattr(intern!(py, "__dlpack_data_type__"))? => PyDType(dtype_of(x)?).into_bound_py_any(py),
         Err(_) if x.hasattr(intern!(py, "__dlpack_device__"))? => PyDevice(device_of(x)?).into_bound_py_any(py),
         Err(error) => Err(error),

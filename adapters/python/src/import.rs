@@ -55,6 +55,11 @@ pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: Copy
     Ok(tensor.delivered(device, left)?.unwrap_or(tensor))
 }
 
+/// Whether an object offers a tensor at all, by any protocol.
+pub(crate) fn is_offered(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(object.hasattr(intern!(object.py(), "__dlpack__"))? || exchange_api::is_offered(object)?)
+}
+
 /// What the keyword `copy` of the array API means.
 pub(crate) fn policy(copy: Option<bool>) -> CopyPolicy {
     match copy {

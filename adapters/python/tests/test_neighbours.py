@@ -118,25 +118,6 @@ def test_the_exchange_api_is_used_where_a_type_has_it():
     assert dlbridge.from_dlpack(source.as_subclass(Shut)).data_ptr == TORCH.address(source)
 
 
-def test_the_older_integer_attribute_is_used_as_well():
-    import ctypes
-
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    address = get(dlbridge.Tensor.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
-    called = []
-
-    class Old:
-        __c_dlpack_exchange_api__ = address
-
-        def __dlpack__(self, **_):
-            called.append(1)
-            return dlbridge.from_dlpack(np.ones(2)).__dlpack__()
-
-    # The table is of another type, which says so; then `__dlpack__` is asked.
-    assert dlbridge.from_dlpack(Old()).size == 2 and called == [1]
-
-
 @pytest.mark.parametrize("attribute", [None, 3.5, "text", object()])
 def test_an_odd_exchange_api_is_passed_over(attribute):
     class Odd:

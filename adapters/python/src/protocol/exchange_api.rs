@@ -21,7 +21,10 @@ use crate::types::PyTensor;
 const NAME: &CStr = c"dlpack_exchange_api";
 
 /// The tensor of an object whose type has the exchange API; `None` if it has not, or if `__dlpack__` has to be asked
-/// all the same: the functions of the API do not synchronise with GPUs, and know nothing of torch's conjugate views.
+/// all the same: the functions of the API know nothing of torch's conjugate views.
+///
+/// Errors: whatever the producer raises, and `BufferError` for memory of a GPU, as the functions of the API do not wait
+/// for its streams. `__dlpack__` may do better in both cases.
 #[inline]
 pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<PyTensor>> {
     let Some(table) = table_of(object)? else { return Ok(None) };
@@ -39,8 +42,18 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<PyTensor>> {
     // SAFETY: a managed tensor that the producer has handed over.
     let tensor = PyTensor::foreign(unsafe { Aliased::from_raw(managed) }.map_err(into_py_err)?);
     let (device, dtype) = (tensor.descriptor().device(), tensor.descriptor().dtype());
-    let is_complete = device == Device::CPU && dtype.code() != DataTypeCode::COMPLEX;
-    Ok(is_complete.then_some(tensor))
+    if device != Device::CPU {
+        return Err(PyBufferError::new_err(format!(
+            "the tensor is on {device}, and the C exchange API does not wait until it is ready: {} needs a __dlpack__",
+            object.get_type().fully_qualified_name()?
+        )));
+    }
+    Ok((dtype.code() != DataTypeCode::COMPLEX).then_some(tensor))
+}
+
+/// Whether an object's type has the exchange API.
+pub(crate) fn is_offered(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(table_of(object)?.is_some())
 }
 
 /// The last type seen that has no exchange API, and that can never get one. It is static, so its address stays its own.
@@ -55,7 +68,8 @@ pub(crate) fn is_numpy(object: &Bound<'_, PyAny>) -> bool {
     NUMPY.load(Ordering::Relaxed) == object.get_type_ptr()
 }
 
-/// The exchange API of an object's type.
+/// The exchange API of an object's type, from a capsule. DLPack 1.2 had the address as an integer, which anybody can
+/// write into a class: that is not followed.
 #[inline]
 fn table_of(object: &Bound<'_, PyAny>) -> PyResult<Option<NonNull<DLPackExchangeAPI>>> {
     let kind = object.get_type_ptr();
@@ -65,13 +79,6 @@ fn table_of(object: &Bound<'_, PyAny>) -> PyResult<Option<NonNull<DLPackExchange
     let py = object.py();
     let found = attribute(object, intern!(py, "__dlpack_c_exchange_api__"))?;
     if let Some(table) = found.and_then(|found| of_capsule(&found)) {
-        return Ok(Some(table));
-    }
-    // DLPack 1.2 had the address as an integer.
-    let address = attribute(object, intern!(py, "__c_dlpack_exchange_api__"))?
-        .and_then(|found| found.extract::<usize>().ok())
-        .and_then(|address| NonNull::new(ptr::with_exposed_provenance_mut(address)));
-    if let Some(table) = address.and_then(current) {
         return Ok(Some(table));
     }
     // SAFETY: the type of a live object.
@@ -112,15 +119,19 @@ fn of_capsule(capsule: &Bound<'_, PyAny>) -> Option<NonNull<DLPackExchangeAPI>> 
     }
     // SAFETY: a valid capsule of that name.
     let table = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), NAME.as_ptr()) };
-    current(NonNull::new(table)?.cast())
+    // SAFETY: tables live as long as the process.
+    unsafe { current(NonNull::new(table)?.cast()) }
 }
 
 /// The table of our major version among this one and those that it names as older.
+///
+/// # Safety
+/// `table` points to the header of a table that lives as long as the process, as do those that it names.
 #[inline]
-fn current(table: NonNull<DLPackExchangeAPIHeader>) -> Option<NonNull<DLPackExchangeAPI>> {
+unsafe fn current(table: NonNull<DLPackExchangeAPIHeader>) -> Option<NonNull<DLPackExchangeAPI>> {
     let mut table = table;
     loop {
-        // SAFETY: tables live as long as the process, and their headers are alike in all versions.
+        // SAFETY: the caller's promise; DLPack has one header for all versions.
         let header = unsafe { table.as_ref() };
         if header.version.major == DLPACK_MAJOR_VERSION {
             return Some(table.cast());
