@@ -7,11 +7,12 @@ use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyCapsule, PyDict, PyTuple};
+use pyo3::types::{PyCapsule, PyDict, PyString, PyTuple, PyType};
 use pyo3::{IntoPyObjectExt, intern};
 
 use crate::error::is_ordinary;
 use crate::handle;
+use crate::library::{imported, is_of};
 use crate::protocol::{capsule, exchange_api, numpy};
 use crate::types::PyTensor;
 
@@ -43,7 +44,7 @@ pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: Copy
         };
     }
     if let Ok(tensor) = object.cast::<PyTensor>() {
-        let delivered = tensor.get().delivered(device, copy)?;
+        let delivered = tensor.get().delivered(object.py(), device, copy)?;
         return Ok(delivered.unwrap_or_else(|| PyTensor { handle: tensor.get().handle.clone() }));
     }
     let (tensor, is_told) = with_wishes(object, device, copy)?;
@@ -52,7 +53,7 @@ pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: Copy
     }
     // A producer that knows the keyword has copied already.
     let left = if is_told && copy == CopyPolicy::Always { CopyPolicy::IfNeeded } else { copy };
-    Ok(tensor.delivered(device, left)?.unwrap_or(tensor))
+    Ok(tensor.delivered(object.py(), device, left)?.unwrap_or(tensor))
 }
 
 /// Whether an object offers a tensor at all, by any protocol.
@@ -73,7 +74,7 @@ pub(crate) fn policy(copy: Option<bool>) -> CopyPolicy {
 fn plain(object: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
     let py = object.py();
     if object.is_exact_instance_of::<PyCapsule>() {
-        return capsule::take(object).map(PyTensor::foreign);
+        return Ok(PyTensor { handle: capsule::take(object, false)? });
     }
     let capsule = match Call::get(py)?.method(object) {
         Err(error) => retry(object, error)?,
@@ -82,22 +83,38 @@ fn plain(object: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
     take(object, &capsule, false)
 }
 
-/// The tensor in a capsule that a producer has given. jax has immutable arrays, and only the legacy capsule, which
-/// cannot say so; a copy is the consumer's own.
+/// The tensor in a capsule that a producer has given.
 fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>, is_copy: bool) -> PyResult<PyTensor> {
-    let is_legacy = capsule::is_legacy(capsule);
-    let tensor = capsule::take(capsule)?;
-    if is_legacy && !is_copy && object.get_type().module()?.to_str()?.starts_with("jax") {
-        return Ok(PyTensor::foreign(tensor.into_read_only()));
+    let is_writable = capsule::is_legacy(capsule) && (is_copy || is_mutable(object)?);
+    Ok(PyTensor { handle: capsule::take(capsule, is_writable)? })
+}
+
+/// Classes whose own `__dlpack__` gives arrays that may be written whenever it gives a legacy capsule, which cannot say
+/// so: torch and cupy have no others, and numpy puts no others into one.
+///
+/// What comes from anybody else counts as read-only, as numpy has it, too: the arrays of jax and tensorflow are
+/// immutable, and such a library may use the same memory for several of them.
+const MUTABLE: [(&str, &str); 3] = [("numpy", "ndarray"), ("torch", "Tensor"), ("cupy", "ndarray")];
+
+fn is_mutable(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let name = intern!(object.py(), "__dlpack__");
+    for (library, class) in MUTABLE {
+        let Some(library) = imported(&PyString::new(object.py(), library)) else { continue };
+        let Some(class) = library.getattr_opt(class)?.and_then(|class| class.cast_into::<PyType>().ok()) else {
+            continue;
+        };
+        if is_of(object, class.as_unbound()) {
+            return Ok(object.get_type().getattr(name)?.is(&class.getattr(name)?));
+        }
     }
-    Ok(PyTensor::foreign(tensor))
+    Ok(false)
 }
 
 /// A tensor by `__dlpack__` with the keywords of the array API, and whether the producer knows them.
 fn with_wishes(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPolicy) -> PyResult<(PyTensor, bool)> {
     let py = object.py();
     if object.is_exact_instance_of::<PyCapsule>() {
-        return Ok((PyTensor::foreign(capsule::take(object)?), false));
+        return Ok((PyTensor { handle: capsule::take(object, false)? }, false));
     }
     let keywords = PyDict::new(py);
     keywords.set_item(intern!(py, "max_version"), MAX_VERSION)?;

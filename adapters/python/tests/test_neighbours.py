@@ -107,6 +107,13 @@ def test_a_copy_that_jax_makes_is_the_consumers_own():
     assert not copy.readonly and copy.data_ptr != JAX.address(source)
 
 
+def test_jax_arrays_are_read_only_also_by_a_bare_capsule():
+    source = JAX.make(aligned())
+    for tensor in (dlbridge.from_dlpack(source), dlbridge.from_dlpack(source.__dlpack__())):
+        assert tensor.readonly and not np.from_dlpack(tensor).flags.writeable
+        assert tensor.data_ptr == JAX.address(source)
+
+
 def test_the_exchange_api_is_used_where_a_type_has_it():
     """torch is not asked for a capsule."""
     source = TORCH.make(aligned())

@@ -90,8 +90,8 @@ impl PyTensor {
     }
 
     /// A new tensor in memory of its own, in row-major order. Copies: always.
-    fn copy(&self) -> PyResult<Self> {
-        self.host_copy()
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        self.host_copy(py)
     }
 
     /// This tensor in row-major order. Copies: if it is not contiguous.
@@ -99,7 +99,7 @@ impl PyTensor {
         if slf.get().is_contiguous() {
             return Ok(slf);
         }
-        Bound::new(slf.py(), slf.get().host_copy()?)
+        Bound::new(slf.py(), slf.get().host_copy(slf.py())?)
     }
 
     /// The same memory as a numpy array; of ml_dtypes where numpy itself has no such dtype. Copies: never.
@@ -138,7 +138,7 @@ impl PyTensor {
             stream::check(self.descriptor().device(), stream)?;
         }
         let device = dl_device.map(|(Number(kind), Number(id))| Device::new(DeviceType(kind), id));
-        let delivered = self.delivered(device, import::policy(copy))?;
+        let delivered = self.delivered(py, device, import::policy(copy))?;
         let handle = &delivered.as_ref().unwrap_or(self).handle;
         match max_version {
             Some((Number(major), Number(minor))) if major >= 1 => {
@@ -148,12 +148,12 @@ impl PyTensor {
                     let version = unsafe { &mut managed.as_mut().version };
                     version.minor = version.minor.min(u32::try_from(minor).unwrap_or(0));
                 }
-                // SAFETY: ours.
+                // SAFETY: as above, and given away here.
                 unsafe { capsule::give(py, managed) }
             }
             _ => {
                 let managed = handle.export_legacy().map_err(into_py_err)?;
-                // SAFETY: ours.
+                // SAFETY: just made, and ours, and given away here.
                 unsafe { capsule::give(py, managed) }
             }
         }
@@ -180,14 +180,14 @@ impl PyTensor {
     /// # Safety
     /// Python calls it with a buffer to be filled in.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: axiom BUFFER.
         unsafe { buffer::fill(slf, view, flags) }
     }
 
     /// # Safety
     /// Python calls it with a buffer that `__getbuffer__` has filled in.
     unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
-        // SAFETY: the caller's promise.
+        // SAFETY: axiom BUFFER.
         unsafe { buffer::release(view) };
     }
 

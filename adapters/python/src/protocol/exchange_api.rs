@@ -8,14 +8,14 @@ use dlbridge_core::sys::{
     DLDeviceType, DLManagedTensorVersioned, DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION, DLPackExchangeAPI,
     DLPackExchangeAPIHeader, DLPackVersion, DLTensor,
 };
-use dlbridge_core::{Aliased, DataTypeCode, Descriptor, Device, Error, Flags, Tensor};
+use dlbridge_core::{DataTypeCode, Descriptor, Device, Error, Flags, Tensor};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use crate::error::{into_py_err, is_ordinary};
-use crate::handle;
+use crate::error::is_ordinary;
+use crate::handle::Handle;
 use crate::types::PyTensor;
 
 const NAME: &CStr = c"dlpack_exchange_api";
@@ -40,7 +40,7 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<PyTensor>> {
         return Err(PyBufferError::new_err("the producer's C exchange API gave no tensor"));
     };
     // SAFETY: a managed tensor that the producer has handed over.
-    let tensor = PyTensor::foreign(unsafe { Aliased::from_raw(managed) }.map_err(into_py_err)?);
+    let tensor = PyTensor { handle: unsafe { Handle::foreign(object.py(), managed) }? };
     let (device, dtype) = (tensor.descriptor().device(), tensor.descriptor().dtype());
     if device != Device::CPU {
         return Err(PyBufferError::new_err(format!(
@@ -229,17 +229,16 @@ unsafe extern "C" fn from_py_object(object: *mut c_void, out: *mut *mut DLManage
 
 /// `managed_tensor_to_py_object_no_sync`.
 unsafe extern "C" fn to_py_object(managed: *mut DLManagedTensorVersioned, out: *mut *mut c_void) -> c_int {
-    // SAFETY: the API is called by threads that are attached.
+    // SAFETY: axiom TABLE: the calling thread is attached.
     let py = unsafe { Python::assume_attached() };
-    let tensor =
-        NonNull::new(managed).ok_or_else(|| PyBufferError::new_err("the tensor is NULL")).and_then(|managed| {
-            // SAFETY: the API hands over a managed tensor.
-            unsafe { Aliased::from_raw(managed) }.map_err(into_py_err)
-        });
-    let watched = handle::watch_exit(py);
-    match watched.and(tensor).and_then(|tensor| Bound::new(py, PyTensor::foreign(tensor))) {
+    let taken = match NonNull::new(managed) {
+        // SAFETY: axiom TABLE: the caller hands over a managed tensor.
+        Some(managed) => unsafe { Handle::foreign(py, managed) },
+        None => Err(PyBufferError::new_err("the tensor is NULL")),
+    };
+    match taken.and_then(|handle| Bound::new(py, PyTensor { handle })) {
         Ok(object) => {
-            // SAFETY: the API asks for a place for the result.
+            // SAFETY: axiom TABLE: the caller has a place for the result.
             unsafe { out.write(object.into_ptr().cast()) };
             0
         }
