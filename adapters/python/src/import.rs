@@ -11,7 +11,6 @@ use pyo3::types::{PyCapsule, PyDict, PyString, PyTuple, PyType};
 use pyo3::{IntoPyObjectExt, intern};
 
 use crate::error::is_ordinary;
-use crate::handle;
 use crate::library::{imported, is_of};
 use crate::protocol::{capsule, exchange_api, numpy};
 use crate::types::PyTensor;
@@ -29,31 +28,18 @@ const MAX_VERSION: (u32, u32) = (dlbridge_core::sys::DLPACK_MAJOR_VERSION, dlbri
 /// `BufferError` for what the producer or this crate cannot exchange; `TypeError` if `object` is no tensor;
 /// `ValueError` for a consumed capsule; whatever the producer raises.
 pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPolicy) -> PyResult<PyTensor> {
-    handle::watch_exit(object.py())?;
-    if device.is_none() && copy == CopyPolicy::IfNeeded {
-        if let Some(tensor) = numpy::take(object) {
-            return Ok(tensor);
-        }
-        return match exchange_api::import(object) {
-            Ok(Some(tensor)) => Ok(tensor),
-            Ok(None) => plain(object),
-            Err(error) if !is_ordinary(object.py(), &error) => Err(error),
-            // `__dlpack__` may know more, if only why it cannot be.
-            Err(error) if !object.hasattr(intern!(object.py(), "__dlpack__"))? => Err(error),
-            Err(_) => plain(object),
-        };
+    let py = object.py();
+    if let Some(tensor) = numpy::take(object)? {
+        return deliver(py, tensor, device, copy);
     }
     if let Ok(tensor) = object.cast::<PyTensor>() {
-        let delivered = tensor.get().delivered(object.py(), device, copy)?;
-        return Ok(delivered.unwrap_or_else(|| PyTensor { handle: tensor.get().handle.clone() }));
+        return deliver(py, PyTensor { handle: tensor.get().handle.clone() }, device, copy);
     }
-    let (tensor, is_told) = with_wishes(object, device, copy)?;
-    if copy == CopyPolicy::Never && tensor.descriptor().flags().is_copied() {
-        return Err(PyBufferError::new_err("the producer made a copy, and copy=False was asked for"));
+    if object.is_exact_instance_of::<PyCapsule>() {
+        let tensor = PyTensor { handle: capsule::take(object, false)? };
+        return deliver_foreign(py, tensor, device, copy);
     }
-    // A producer that knows the keyword has copied already.
-    let left = if is_told && copy == CopyPolicy::Always { CopyPolicy::IfNeeded } else { copy };
-    Ok(tensor.delivered(object.py(), device, left)?.unwrap_or(tensor))
+    if device.is_none() && copy == CopyPolicy::IfNeeded { shared(object) } else { with_wishes(object, device, copy) }
 }
 
 /// Whether an object offers a tensor at all, by any protocol.
@@ -70,17 +56,57 @@ pub(crate) fn policy(copy: Option<bool>) -> CopyPolicy {
     }
 }
 
+/// The tensor on a device, and copied as `copy` says.
+fn deliver(py: Python<'_>, tensor: PyTensor, device: Option<Device>, copy: CopyPolicy) -> PyResult<PyTensor> {
+    Ok(tensor.delivered(py, device, copy)?.unwrap_or(tensor))
+}
+
+/// As [`deliver`], for a tensor that its producer may have copied already.
+fn deliver_foreign(py: Python<'_>, tensor: PyTensor, device: Option<Device>, copy: CopyPolicy) -> PyResult<PyTensor> {
+    if copy == CopyPolicy::Never && tensor.descriptor().flags().is_copied() {
+        return Err(PyBufferError::new_err("the producer made a copy, and copy=False was asked for"));
+    }
+    deliver(py, tensor, device, copy)
+}
+
+/// The tensor by the shortest way that the object has.
+fn shared(object: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+    match exchange_api::import(object) {
+        Ok(Some(tensor)) => Ok(tensor),
+        Ok(None) => plain(object),
+        Err(error) if !is_ordinary(object.py(), &error) => Err(error),
+        // `__dlpack__` may know more, if only why it cannot be.
+        Err(error) if !object.hasattr(intern!(object.py(), "__dlpack__"))? => Err(error),
+        Err(_) => plain(object),
+    }
+}
+
 /// A tensor by `__dlpack__(max_version=…)`, or `__dlpack__()` of those that know no keyword.
 fn plain(object: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
-    let py = object.py();
-    if object.is_exact_instance_of::<PyCapsule>() {
-        return Ok(PyTensor { handle: capsule::take(object, false)? });
-    }
-    let capsule = match Call::get(py)?.method(object) {
-        Err(error) => retry(object, error)?,
-        Ok(capsule) => capsule,
-    };
+    let capsule = Call::get(object.py())?.method(object).or_else(|error| retry(object, error))?;
     take(object, &capsule, false)
+}
+
+/// A tensor by `__dlpack__` with the keywords of the array API; made to fit, if the producer does not know them.
+fn with_wishes(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPolicy) -> PyResult<PyTensor> {
+    let py = object.py();
+    let keywords = PyDict::new(py);
+    keywords.set_item(intern!(py, "max_version"), MAX_VERSION)?;
+    if let Some(device) = device {
+        keywords.set_item(intern!(py, "dl_device"), (device.kind().0, device.id()))?;
+    }
+    match copy {
+        CopyPolicy::IfNeeded => {}
+        copy => keywords.set_item(intern!(py, "copy"), copy == CopyPolicy::Always)?,
+    }
+    let (capsule, is_told) = match object.call_method(intern!(py, "__dlpack__"), (), Some(&keywords)) {
+        Ok(capsule) => (capsule, true),
+        Err(error) => (retry(object, error)?, false),
+    };
+    // A producer that knows the keyword has copied already.
+    let is_done = is_told && copy == CopyPolicy::Always;
+    let tensor = take(object, &capsule, is_done)?;
+    deliver_foreign(py, tensor, device, if is_done { CopyPolicy::IfNeeded } else { copy })
 }
 
 /// The tensor in a capsule that a producer has given.
@@ -108,28 +134,6 @@ fn is_mutable(object: &Bound<'_, PyAny>) -> PyResult<bool> {
         }
     }
     Ok(false)
-}
-
-/// A tensor by `__dlpack__` with the keywords of the array API, and whether the producer knows them.
-fn with_wishes(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPolicy) -> PyResult<(PyTensor, bool)> {
-    let py = object.py();
-    if object.is_exact_instance_of::<PyCapsule>() {
-        return Ok((PyTensor { handle: capsule::take(object, false)? }, false));
-    }
-    let keywords = PyDict::new(py);
-    keywords.set_item(intern!(py, "max_version"), MAX_VERSION)?;
-    if let Some(device) = device {
-        keywords.set_item(intern!(py, "dl_device"), (device.kind().0, device.id()))?;
-    }
-    match copy {
-        CopyPolicy::IfNeeded => {}
-        copy => keywords.set_item(intern!(py, "copy"), copy == CopyPolicy::Always)?,
-    }
-    let (capsule, is_told) = match object.call_method(intern!(py, "__dlpack__"), (), Some(&keywords)) {
-        Ok(capsule) => (capsule, true),
-        Err(error) => (retry(object, error)?, false),
-    };
-    Ok((take(object, &capsule, is_told && copy == CopyPolicy::Always)?, is_told))
 }
 
 /// `__dlpack__()` without keywords, if that can be what the producer did not like.
@@ -172,7 +176,7 @@ impl Call {
     #[inline]
     fn method<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let mut arguments = [ptr::null_mut(), object.as_ptr(), self.version.as_ptr()];
-        // SAFETY: attached; one positional argument, one keyword, and a slot in front that the callee may use.
+        // SAFETY: axiom VECTORCALL: one positional argument, one keyword, and a slot in front that the callee may use.
         let result = unsafe {
             PyObject_VectorcallMethod(
                 self.name.as_ptr(),

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import dlbridge
+import ml_dtypes
 import numpy as np
 import pytest
 import torch
@@ -101,6 +102,12 @@ def test_read_only_memory_is_not_borrowed(table):
     borrowed = DLTensor()
     with pytest.raises(BufferError, match="read-only"):
         table.borrow(dlbridge.from_dlpack(array), ctypes.byref(borrowed))
+
+
+def test_padded_elements_are_not_borrowed(table):
+    borrowed = DLTensor()
+    with pytest.raises(BufferError, match="a byte each"):
+        table.borrow(dlbridge.from_dlpack(np.zeros(3, ml_dtypes.int4)), ctypes.byref(borrowed))
 
 
 def test_the_allocator_makes_zeros_like_the_prototype(table):

@@ -140,16 +140,17 @@ def test_an_odd_exchange_api_is_passed_over(attribute):
 def test_ml_dtypes_come_and_go(name):
     scalar = getattr(ml_dtypes, name)
     array = np.array([0.5, 1, 2, 4]).astype(scalar)
-    # numpy itself exports none of them; jax and torch do.
     source = JAX.make(array)
     tensor = dlbridge.from_dlpack(source)
     assert str(tensor.dtype) == name and tensor.data_ptr == JAX.address(source)
     for back in (tensor.numpy(), np.asarray(tensor), tensor.copy().numpy()):
         assert back.dtype == scalar and np.array_equal(back, array)
     if hasattr(torch, name):
-        taken = torch.from_dlpack(tensor)
-        assert taken.dtype == getattr(torch, name) and taken.float().tolist() == [0.5, 1, 2, 4]
-        assert dlbridge.from_dlpack(taken).numpy().tolist() == array.tolist()
+        for given in (tensor, dlbridge.from_dlpack(array)):
+            taken = torch.from_dlpack(given)
+            assert taken.dtype == getattr(torch, name) and taken.float().tolist() == [0.5, 1, 2, 4]
+            assert dlbridge.from_dlpack(taken).numpy().tolist() == array.tolist()
+        assert taken.data_ptr() == array.ctypes.data
 
 
 # The table.
