@@ -12,7 +12,8 @@ use pyo3::{IntoPyObjectExt, intern};
 
 use crate::error::is_ordinary;
 use crate::library::{imported, is_of};
-use crate::protocol::{capsule, exchange_api, numpy};
+use crate::protocol::torch::Speaker;
+use crate::protocol::{capsule, exchange_api, numpy, torch};
 use crate::types::PyTensor;
 
 /// The newest version that is read.
@@ -25,8 +26,8 @@ const MAX_VERSION: (u32, u32) = (dlbridge_core::sys::DLPACK_MAJOR_VERSION, dlbri
 /// CPU. GPU memory arrives ready on its legacy default stream.
 ///
 /// # Errors
-/// `BufferError` for what the producer or this crate cannot exchange; `TypeError` if `object` is no tensor;
-/// `ValueError` for a consumed capsule; whatever the producer raises.
+/// `BufferError` for what the producer or this crate cannot exchange; `TypeError` if `object` is no tensor; `ValueError` for a consumed capsule;
+/// whatever the producer raises.
 pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPolicy) -> PyResult<PyTensor> {
     let py = object.py();
     if let Some(tensor) = numpy::take(object)? {
@@ -39,7 +40,16 @@ pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: Copy
         let tensor = PyTensor { handle: capsule::take(object, false)? };
         return deliver_foreign(py, tensor, device, copy);
     }
-    if device.is_none() && copy == CopyPolicy::IfNeeded { shared(object) } else { with_wishes(object, device, copy) }
+    let speaker = torch::speaker(object)?;
+    let tensor = if device.is_none() && copy == CopyPolicy::IfNeeded {
+        shared(object, speaker)?
+    } else {
+        with_wishes(object, device, copy)?
+    };
+    if speaker == Speaker::Torch {
+        torch::check(object, &tensor)?;
+    }
+    Ok(tensor)
 }
 
 /// Whether an object offers a tensor at all, by any protocol.
@@ -70,7 +80,10 @@ fn deliver_foreign(py: Python<'_>, tensor: PyTensor, device: Option<Device>, cop
 }
 
 /// The tensor by the shortest way that the object has.
-fn shared(object: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+fn shared(object: &Bound<'_, PyAny>, speaker: Speaker) -> PyResult<PyTensor> {
+    if speaker == Speaker::Subclass {
+        return plain(object);
+    }
     match exchange_api::import(object) {
         Ok(Some(tensor)) => Ok(tensor),
         Ok(None) => plain(object),

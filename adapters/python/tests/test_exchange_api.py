@@ -211,6 +211,12 @@ def gives(producer, base=Foreign):
     return with_table(base, from_object=give)
 
 
+def test_complex_numbers_come_by_the_table():
+    producer = Producer(Versioned, dtype=(5, 64, 1), shape=(2,))
+    assert dlbridge.from_dlpack(gives(producer)).data_ptr == producer.managed.tensor.data
+    assert producer.deleted == 1
+
+
 class Placed:
     def __dlpack_device__(self):
         return (2, 0)

@@ -8,7 +8,7 @@ use dlbridge_core::sys::{
     DLDeviceType, DLManagedTensorVersioned, DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION, DLPackExchangeAPI,
     DLPackExchangeAPIHeader, DLPackVersion, DLTensor,
 };
-use dlbridge_core::{DataTypeCode, Descriptor, Device, Error, Flags, Tensor};
+use dlbridge_core::{Descriptor, Device, Error, Flags, Tensor};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::intern;
@@ -21,8 +21,7 @@ use crate::types::PyTensor;
 
 const NAME: &CStr = c"dlpack_exchange_api";
 
-/// The tensor of an object whose type has the exchange API; `None` if it has not, or if `__dlpack__` has to be asked
-/// all the same: the functions of the API know nothing of torch's conjugate views.
+/// The tensor of an object whose type has the exchange API; `None` if it has not.
 ///
 /// Errors: whatever the producer raises, and `BufferError` for memory of a GPU, as the functions of the API do not wait
 /// for its streams. `__dlpack__` may do better in both cases.
@@ -50,7 +49,7 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<PyTensor>> {
             object.get_type().fully_qualified_name()?
         )));
     }
-    Ok((tensor.descriptor().dtype().code() != DataTypeCode::COMPLEX).then_some(tensor))
+    Ok(Some(tensor))
 }
 
 /// Whether an object's type has the exchange API.
