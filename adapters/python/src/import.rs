@@ -3,11 +3,11 @@
 use std::ptr;
 
 use dlbridge_core::{CopyPolicy, Device};
-use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError};
+use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyCapsule, PyDict, PyString, PyTuple, PyType};
+use pyo3::types::{PyCapsule, PyDict, PyMemoryView, PyString, PyTuple, PyType};
 use pyo3::{IntoPyObjectExt, intern};
 
 use crate::error::is_ordinary;
@@ -96,6 +96,7 @@ fn shared(object: &Bound<'_, PyAny>, speaker: Speaker) -> PyResult<PyTensor> {
 
 /// A tensor by `__dlpack__(max_version=…)`, or `__dlpack__()` of those that know no keyword.
 fn plain(object: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+    check_method(object)?;
     let capsule = Call::get(object.py())?.method(object).or_else(|error| retry(object, error))?;
     take(object, &capsule, false)
 }
@@ -103,6 +104,7 @@ fn plain(object: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
 /// A tensor by `__dlpack__` with the keywords of the array API; made to fit, if the producer does not know them.
 fn with_wishes(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPolicy) -> PyResult<PyTensor> {
     let py = object.py();
+    check_method(object)?;
     let keywords = PyDict::new(py);
     keywords.set_item(intern!(py, "max_version"), MAX_VERSION)?;
     if let Some(device) = device {
@@ -120,6 +122,37 @@ fn with_wishes(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPoli
     let is_done = is_told && copy == CopyPolicy::Always;
     let tensor = take(object, &capsule, is_done)?;
     deliver_foreign(py, tensor, device, if is_done { CopyPolicy::IfNeeded } else { copy })
+}
+
+/// Python looks for `__dlpack__` on the type, as for all special methods, and producers have put it on the object.
+/// What `__getattr__` gives instead is that of something within the object, which knows nothing of what is around it: a
+/// unit, say.
+///
+/// Errors: `TypeError` if there is none at all.
+#[inline]
+fn check_method(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    let name = intern!(object.py(), "__dlpack__");
+    if exchange_api::attribute(object, name)?.is_some() { Ok(()) } else { check_own(object, name) }
+}
+
+#[cold]
+fn check_own(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
+    let own = object.getattr_opt(intern!(object.py(), "__dict__"))?;
+    if own.is_some_and(|own| own.contains(name).unwrap_or(false)) {
+        return Ok(());
+    }
+    let class = object.get_type().fully_qualified_name()?;
+    if object.hasattr(name)? {
+        return Err(PyBufferError::new_err(format!(
+            "{class} has no __dlpack__ but hands on that of something within it, without what is around that: \
+             pass the array that it holds"
+        )));
+    }
+    let hint = match PyMemoryView::from(object) {
+        Ok(_) => ": numpy.frombuffer(x, dtype) makes an array of its memory",
+        Err(_) => "",
+    };
+    Err(PyTypeError::new_err(format!("expected a tensor with __dlpack__, found {class}{hint}")))
 }
 
 /// The tensor in a capsule that a producer has given.
@@ -156,12 +189,6 @@ fn retry<'py>(object: &Bound<'py, PyAny>, error: PyErr) -> PyResult<Bound<'py, P
     let name = intern!(py, "__dlpack__");
     if error.is_instance_of::<PyTypeError>(py) {
         return object.call_method0(name);
-    }
-    if error.is_instance_of::<PyAttributeError>(py) && !object.hasattr(name)? {
-        return Err(PyTypeError::new_err(format!(
-            "expected a tensor with __dlpack__, found {}",
-            object.get_type().fully_qualified_name()?
-        )));
     }
     Err(error)
 }

@@ -1,5 +1,6 @@
 """Faulty producers: the right exception, the deleter exactly once, nothing left over."""
 
+import array
 import ctypes
 import gc
 import sys
@@ -100,6 +101,17 @@ def test_what_is_no_capsule_is_a_type_error(returned):
 def test_what_is_no_tensor_is_a_type_error(x):
     with pytest.raises(TypeError):
         dlbridge.from_dlpack(x)
+
+
+BUFFERS = [b"abcd", bytearray(4), memoryview(b"abcd"), array.array("f", [1]), (ctypes.c_float * 2)(), np.float32(1)]
+
+
+@pytest.mark.parametrize("x", BUFFERS, ids=lambda x: type(x).__name__)
+def test_what_has_memory_but_no_dlpack_is_a_type_error_with_a_hint(x):
+    for wishes in ({}, {"copy": True}):
+        with pytest.raises(TypeError, match=r"expected a tensor with __dlpack__.*numpy\.frombuffer\(x, dtype\)"):
+            dlbridge.from_dlpack(x, **wishes)
+    assert dlbridge.from_dlpack(np.frombuffer(x, np.uint8)).size
 
 
 HUGE = 10**30

@@ -234,3 +234,20 @@ def test_subclasses_of_numpys_own_that_are_their_elements_are_shared(tmp_path):
 
     with pytest.raises(BufferError, match="Own may mean more"):
         dlbridge.from_dlpack(mapped.view(Own))
+
+
+def test_an_object_that_hands_on_what_is_within_it_is_refused():
+    class Wrapped:
+        """As the quantities of pint: not an array, but it has the attributes of one."""
+
+        def __init__(self, array, unit):
+            self.array, self.unit = array, unit
+
+        def __getattr__(self, name):
+            return getattr(self.array, name)
+
+    wrapped = Wrapped(np.arange(3.0), "m")
+    assert np.from_dlpack(wrapped).tolist() == [0, 1, 2]
+    for wishes in ({}, {"copy": True}):
+        with pytest.raises(BufferError, match="Wrapped has no __dlpack__ but hands on .*: pass the array"):
+            dlbridge.from_dlpack(wrapped, **wishes)

@@ -82,7 +82,10 @@ fn table_of(object: &Bound<'_, PyAny>) -> PyResult<Option<NonNull<DLPackExchange
 
 /// An attribute of the object's type, not of the object.
 #[inline]
-fn attribute<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> PyResult<Option<Bound<'py, PyAny>>> {
+pub(crate) fn attribute<'py>(
+    object: &Bound<'py, PyAny>,
+    name: &Bound<'py, PyString>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
     let mut found = ptr::null_mut();
     // SAFETY: attached; the type of a live object, and a place for the result.
     unsafe { ffi::compat::PyObject_GetOptionalAttr(object.get_type_ptr().cast(), name.as_ptr(), &mut found) };
