@@ -16,7 +16,7 @@ use crate::types::{PyDType, PyDevice};
 /// `__dlpack_data_type__` becomes a `DType`, one with `__dlpack_device__` alone a `Device`.
 ///
 /// # Errors
-/// `BufferError` for what cannot be exchanged, `TypeError` for what is no tensor,
+/// `BufferError` for what cannot be exchanged or is more than its elements, `TypeError` for what is no tensor,
 /// `ValueError` for a consumed capsule or a number out of range, and whatever the producer raises.
 #[pyfunction]
 #[pyo3(signature = (x, /, *, device=None, copy=None))]

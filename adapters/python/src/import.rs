@@ -25,8 +25,11 @@ const MAX_VERSION: (u32, u32) = (dlbridge_core::sys::DLPACK_MAJOR_VERSION, dlbri
 /// Copies: as `copy` says; with [`CopyPolicy::IfNeeded`] only if the producer has to, or to bring pinned memory to the
 /// CPU. GPU memory arrives ready on its legacy default stream.
 ///
+/// Sound if capsules hold what their names say, which cannot be checked: see [what is trusted](crate#what-is-trusted).
+///
 /// # Errors
-/// `BufferError` for what the producer or this crate cannot exchange; `TypeError` if `object` is no tensor; `ValueError` for a consumed capsule;
+/// `BufferError` for what the producer or this crate cannot exchange, and for [more than
+/// elements](crate#more-than-elements); `TypeError` if `object` is no tensor; `ValueError` for a consumed capsule;
 /// whatever the producer raises.
 pub fn from_dlpack(object: &Bound<'_, PyAny>, device: Option<Device>, copy: CopyPolicy) -> PyResult<PyTensor> {
     let py = object.py();
