@@ -3,7 +3,9 @@ from typing import Any, Protocol, final, overload
 
 from typing_extensions import Buffer, CapsuleType
 
-__all__ = ["DType", "Device", "Tensor", "device", "dtype", "from_dlpack"]
+__all__ = ["DType", "Device", "Tensor", "__version__", "device", "dtype", "from_dlpack"]
+
+__version__: str
 
 class _HasDlpack(Protocol):
     def __dlpack__(self) -> CapsuleType: ...

@@ -14,6 +14,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyCFunction;
 use pyo3::{Python, ffi};
 
+use crate::error::into_py_err;
+
 /// A tensor, and how it is let go.
 ///
 /// # Invariants
@@ -46,10 +48,39 @@ pub(crate) struct Handle {
 }
 
 impl Handle {
-    /// A tensor whose deleter is a Python producer's.
+    /// Takes over a managed tensor of a Python producer's.
+    ///
+    /// Whatever the outcome, the tensor is consumed: on an error its deleter has run. `Copies: never`.
+    ///
+    /// # Safety
+    /// As [`Aliased::from_raw`] has it, but for the deleter: threads that are attached to the interpreter may call it.
     #[inline]
-    pub(crate) fn foreign(tensor: Aliased) -> Self {
-        Self::new(tensor, true)
+    pub(crate) unsafe fn foreign(py: Python<'_>, managed: NonNull<DLManagedTensorVersioned>) -> PyResult<Self> {
+        // SAFETY: the caller's promise; the deleter is called by this thread, which is attached, or by `release`, as
+        // the tensor leaves this file in no other way than with its owner.
+        Self::held(py, unsafe { Aliased::from_raw(managed) })
+    }
+
+    /// As [`Handle::foreign`], of the legacy ABI. That cannot say who may write, so the caller does.
+    ///
+    /// # Safety
+    /// As [`Handle::foreign`].
+    pub(crate) unsafe fn foreign_legacy(
+        py: Python<'_>,
+        managed: NonNull<DLManagedTensor>,
+        is_writable: bool,
+    ) -> PyResult<Self> {
+        // SAFETY: as above.
+        let tensor = unsafe { Aliased::from_legacy_raw(managed) };
+        Self::held(py, if is_writable { tensor } else { tensor.map(Aliased::into_read_only) })
+    }
+
+    /// A tensor whose deleter is a Python producer's. Any error lets go of it here, attached.
+    #[inline]
+    fn held(py: Python<'_>, tensor: Result<Aliased, Error>) -> PyResult<Self> {
+        let tensor = tensor.map_err(into_py_err)?.into_plain();
+        watch_exit(py)?;
+        Ok(Self::new(tensor, true))
     }
 
     #[inline]
@@ -141,7 +172,8 @@ impl Clone for Handle {
     }
 }
 
-/// A tensor that may be let go on any thread, attached to the interpreter or not.
+/// A tensor that may be let go of on any thread, attached to the interpreter or not, as all of that type may but those
+/// that this file takes over.
 impl From<Aliased> for Handle {
     #[inline]
     fn from(tensor: Aliased) -> Self {

@@ -2,9 +2,12 @@
 
 use dlbridge_core::{DataType, DataTypeCode, Device, DeviceType};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
+use crate::library::imported;
+use crate::number::Number;
 use crate::types::{PyDType, PyDevice, PyTensor};
 
 /// How often an object is asked for the dtype or the device of its dtype or device: arrays have those of their library,
@@ -24,8 +27,8 @@ pub(crate) fn dtype_name(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> 
     let py = object.py();
     if let Ok(kind) = object.cast::<PyType>() {
         // A scalar type: `numpy.float32`, `ml_dtypes.bfloat16`.
-        let numpy = py.import("sys")?.getattr("modules")?.call_method1("get", ("numpy",))?;
-        if numpy.is_none() || !kind.is_subclass(&numpy.getattr("generic")?)? {
+        let Some(numpy) = imported(intern!(py, "numpy")) else { return Ok(None) };
+        if !kind.is_subclass(&numpy.getattr("generic")?)? {
             return Ok(None);
         }
         return dtype_name(&numpy.call_method1("dtype", (kind,))?);
@@ -176,14 +179,15 @@ pub(crate) fn device(object: &Bound<'_, PyAny>) -> PyResult<Option<Device>> {
     }
     if let Some(kind) = object.getattr_opt("dlpack_device_type")? {
         let kind = if kind.is_callable() { kind.call0()? } else { kind };
-        return Ok(Some(Device::new(DeviceType(kind.extract()?), object.getattr("index")?.extract()?)));
+        let (Number(kind), Number(id)) = (kind.extract()?, object.getattr("index")?.extract()?);
+        return Ok(Some(Device::new(DeviceType(kind), id)));
     }
     // torch: `type` and `index`; jax: `platform` and `id`.
     let (name, id) = match object.getattr_opt("platform")? {
         Some(name) => (name, object.getattr("id")?),
         None => (object.getattr("type")?, object.getattr("index")?),
     };
-    let (name, id) = (name.extract::<String>()?, id.extract::<Option<i32>>()?.unwrap_or(0));
+    let (name, id) = (name.extract::<String>()?, id.extract::<Option<Number<i32>>>()?.map_or(0, |Number(id)| id));
     let known = KINDS.iter().find(|(alias, _)| *alias == name).map(|(_, kind)| Device::new(*kind, id));
     let found = known.or_else(|| name.parse().ok().map(|device: Device| Device::new(device.kind(), id)));
     // Both call AMD's devices by NVIDIA's names.
@@ -199,7 +203,7 @@ fn is_rocm(device: &Bound<'_, PyAny>, library: &str) -> PyResult<bool> {
     Ok(client.getattr("platform_version")?.str()?.to_string().contains("rocm"))
 }
 
-/// A library's own device.
+/// A library's own device, which reads back as the same one: torch, for one, has an index of eight bits.
 pub(crate) fn device_to<'py>(
     device: &Bound<'py, PyDevice>,
     library: &Bound<'py, PyAny>,
@@ -207,8 +211,9 @@ pub(crate) fn device_to<'py>(
     let PyDevice(standard) = *device.get();
     let (module, root) = library_of(library)?;
     let lacks = || PyTypeError::new_err(format!("{root} has no device {standard}"));
-    match (root.as_str(), standard.kind()) {
-        ("dlbridge", _) => Ok(device.clone().into_any()),
+    let made = match (root.as_str(), standard.kind()) {
+        ("dlbridge", _) => return Ok(device.clone().into_any()),
+        ("numpy", _) if standard == Device::CPU => return Ok(PyString::new(device.py(), "cpu").into_any()),
         ("torch", DeviceType::CPU) => module.call_method1("device", ("cpu",)),
         ("torch", kind) => {
             let alias = KINDS.iter().find(|(_, of)| *of == kind).map(|(alias, _)| *alias);
@@ -227,14 +232,14 @@ pub(crate) fn device_to<'py>(
                 DeviceType::TPU => "tpu",
                 _ => return Err(lacks()),
             };
-            let devices = module.call_method1("devices", (platform,)).map_err(|_| lacks())?;
-            devices.get_item(standard.id()).map_err(|_| lacks())
+            module.call_method1("devices", (platform,)).and_then(|devices| devices.get_item(standard.id()))
         }
         ("tvm_ffi", kind) => module.call_method1("device", (kind.0, standard.id())),
-        ("numpy", DeviceType::CPU) => Ok(PyString::new(device.py(), "cpu").into_any()),
         ("array_api_strict", DeviceType::CPU) => module.call_method1("Device", ("CPU_DEVICE",)),
-        _ => Err(lacks()),
-    }
+        _ => return Err(lacks()),
+    };
+    let made = made.map_err(|_| lacks())?;
+    if self::device(&made)? == Some(standard) { Ok(made) } else { Err(lacks()) }
 }
 
 /// A library, given as a module or by name, and the name of its outermost package.

@@ -30,12 +30,78 @@
 //! where a protocol cannot say it, the export is a `BufferError`. numpy, jax and pyarrow obey it; torch and tvm-ffi do
 //! not.
 //!
+//! A legacy capsule says nothing of rights, and immutable arrays come in it: such a tensor is read-only here, as it is
+//! in numpy, unless it comes from a class of numpy's, torch's or cupy's own, whose legacy capsules are never immutable.
+//!
+//! # More than elements
+//! DLPack carries elements, and some arrays are more than theirs. What would arrive as something else is a
+//! `BufferError` that says what to pass instead: subclasses of numpy's array that leave `__dlpack__` to numpy (masked
+//! arrays, arrays with units), but for those of numpy's that only behave otherwise (`memmap`, `matrix`, `recarray`);
+//! torch's conjugate and negated views, and what requires grad; objects that hand on the `__dlpack__` of something
+//! within them. Whoever has a `__dlpack__` of its own, subclasses included, answers for it.
+//!
+//! # Several extension modules
+//! Each has classes of its own, as pyo3 makes them. By `__class__` their objects say that they stand for the class of
+//! the Python module `dlbridge`, if somebody has imported that: `isinstance(x, dlbridge.Tensor)` is true for a
+//! [`PyTensor`] of any of them.
+//!
 //! # Threads
 //! Memory that Rust has given to Python is freed on whatever thread lets go of it last, without the interpreter. What
 //! came from a producer is let go of with this thread attached to the interpreter and with a pending exception put
 //! aside. Once the interpreter is gone, that memory is leaked; while it ends, by all threads but the one that ends it.
 //!
 //! The module asks for Python's global lock, which capsules and arrays are handed over under.
+//!
+//! # What is trusted
+//! A capsule is believed to hold what its name says. Nothing in it could prove that, to this or to any other consumer
+//! of DLPack. In Python, nobody makes a capsule but modules in C, and `ctypes`, which can do anything. In Rust, anybody
+//! does, in safe code: pyo3's `PyCapsule::new_with_value` gives any value any name, and [`from_dlpack`] or
+//! `extract::<PyTensor>()` would follow the addresses in it. So the safe functions of this crate are sound on one
+//! condition: **whoever names a capsule `dltensor`, `dltensor_versioned` or `dlpack_exchange_api` puts in there what
+//! DLPack says**, with the care of an `unsafe` block.
+//!
+//! A class is believed about the C exchange API that it names: Python code can name that of another class, whose
+//! functions may be written for objects of that class only, as DLPack allows. Those of torch and of this crate look.
+//! And libraries are believed about their own arrays: numpy, for one, makes an array over whatever address an
+//! `__array_interface__` names.
+//!
+//! Of itself, this crate follows no address that Python code can write as a number, nor the integer by which DLPack 1.2
+//! had the C exchange API.
+//!
+//! # Axioms
+//! What the proofs at `unsafe` blocks rest on outside this repository, by the names that they have there; where it is
+//! written, and which test would notice that it is no longer so.
+//!
+//! - **CAPSULE**: A capsule named as DLPack says holds such a managed tensor, with as many lengths and strides as axes,
+//!   over memory that stays allocated until the deleter is called. Who renames the capsule owns it. Threads that are
+//!   attached to the interpreter may call the deleter. *Source*: `dlpack.h` and `python_spec.rst` of DLPack 1.3. *Would
+//!   notice*: nothing for the claim itself; all numbers are checked, see `test_bad_input.py`.
+//! - **TABLE**: A capsule named `dlpack_exchange_api` holds a table that lives as long as the process, as do those that
+//!   it names. A thread that is attached may call its functions with objects of a class that names it, and of
+//!   subclasses; the tensor that they give is as in CAPSULE. Our own are called likewise. *Source*: `dlpack.h` of
+//!   DLPack 1.3. *Would notice*: `test_exchange_api.py`, and for classes that name the table of another
+//!   `test_the_table_of_another_class_refuses_the_object`.
+//! - **BYTES**: Memory that a producer hands over has some value in every byte. Whoever writes it without the
+//!   interpreter's lock while an attached thread copies it has a race, as with the copies of every array library: that
+//!   program is at fault. *Source*: numpy 2.4, "Thread Safety"; the array API leaves it open. *Would notice*: nothing.
+//! - **LOCK**: While a thread is attached and Python has its global lock, no other changes objects of Python's or
+//!   numpy's. *Source*: CPython 3.11 to 3.14, "Thread states and the global interpreter lock". *Would notice*: nothing.
+//! - **HEAD**: With that lock, an object begins with two words, and what its type adds comes next. *Source*:
+//!   `Include/object.h` of CPython 3.11 to 3.14. *Would notice*: `test_numpy.py`.
+//! - **VECTORCALL**: CPython 3.11 exports `PyObject_VectorcallMethod` as the limited API has it since 3.12. *Source*:
+//!   `Include/cpython/abstract.h` of CPython 3.11. *Would notice*: every test with a capsule, on 3.11.
+//! - **BUFFER**: Python has a buffer filled in that it provides, and releases it once, as it was filled in. *Source*:
+//!   "Buffer Object Structures" of CPython 3.11 to 3.14. *Would notice*: the tests of buffers in `test_tensor.py`.
+//! - **NUMPY-TABLE**: The capsule `_ARRAY_API` of `numpy._core._multiarray_umath` holds a table of at least three
+//!   pointers. If the third is the class of arrays, the first is `PyArray_GetNDArrayCVersion`. *Source*:
+//!   `__multiarray_api.h` of numpy 2.4.6. *Would notice*: `test_the_types_of_ml_dtypes_are_shared`,
+//!   `test_another_table_of_functions_is_not_taken_for_numpys`.
+//! - **NUMPY-STRUCTS**: If that function says `0x02000000`, arrays, those of subclasses too, begin with
+//!   `PyArrayObject_fields`, and their dtypes with the fields that all descriptors of numpy 2 have. *Source*:
+//!   `ndarraytypes.h` of numpy 2.4.6. *Would notice*: `test_every_dtype_and_layout_as_by_a_capsule`.
+//! - **NUMPY-MEMORY**: What the lengths and strides of an array reach stays allocated while somebody holds a reference
+//!   to it. (`as_strided` and `resize(refcheck=False)` break this, and numpy leaves that to their callers.) *Source*:
+//!   `ndarray.resize` and `as_strided` of numpy 2.4. *Would notice*: `test_the_array_lives_as_long_as_its_tensors`.
 
 mod classes;
 mod error;
@@ -43,6 +109,8 @@ pub mod functions;
 mod handle;
 mod import;
 mod interop;
+mod library;
+mod number;
 mod protocol;
 mod types;
 
@@ -60,4 +128,8 @@ mod dlbridge {
     use super::functions::{device, dtype, from_dlpack};
     #[pymodule_export]
     use super::{PyDType, PyDevice, PyTensor};
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "the name that Python has for it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
 }

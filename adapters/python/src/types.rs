@@ -19,10 +19,6 @@ pub struct PyTensor {
 
 /// For Rust.
 impl PyTensor {
-    pub(crate) fn foreign(tensor: Aliased) -> Self {
-        Self { handle: Handle::foreign(tensor.into_plain()) }
-    }
-
     /// What the tensor is, without access to its elements.
     pub fn descriptor(&self) -> Descriptor<'_> {
         self.handle.descriptor()
@@ -69,14 +65,13 @@ impl PyTensor {
     }
 
     /// A row-major copy in memory of Rust, for Python.
-    pub(crate) fn host_copy(&self) -> PyResult<Self> {
-        // SAFETY: attached to the interpreter. A thread that writes meanwhile without it races as it does with the
-        // copies of any array library: Python leaves that to the caller.
+    pub(crate) fn host_copy(&self, _attached: Python<'_>) -> PyResult<Self> {
+        // SAFETY: axiom BYTES, as this thread is attached.
         unsafe { self.handle.to_contiguous() }.map(Self::from).map_err(into_py_err)
     }
 
-    /// The tensor as `__dlpack__(dl_device=…, copy=…)` hands it out: itself, or a copy of it.
-    pub(crate) fn delivered(&self, device: Option<Device>, copy: CopyPolicy) -> PyResult<Option<Self>> {
+    /// The tensor as `__dlpack__(dl_device=…, copy=…)` hands it out: a copy of it, or itself, as `None` says.
+    pub(crate) fn delivered(&self, py: Python<'_>, device: Option<Device>, copy: CopyPolicy) -> PyResult<Option<Self>> {
         let here = self.descriptor().device();
         let stays = device.is_none_or(|device| device == here);
         if stays && copy != CopyPolicy::Always {
@@ -88,7 +83,7 @@ impl PyTensor {
         if copy == CopyPolicy::Never {
             return Err(PyBufferError::new_err(format!("the tensor is on {here}: only a copy could be on the CPU")));
         }
-        self.host_copy().map(Some)
+        self.host_copy(py).map(Some)
     }
 }
 
@@ -102,13 +97,13 @@ impl From<Tensor> for PyTensor {
 /// The type of an element: DLPack's code, bits of one lane, and lanes.
 ///
 /// `dlbridge.dtype` makes one. Any library that follows RFC #972 takes it as it is; `to` gives a library's own.
-#[pyclass(frozen, eq, name = "DType", module = "dlbridge")]
+#[pyclass(frozen, name = "DType", module = "dlbridge")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PyDType(pub DataType);
 
 /// A device: DLPack's type and the index among the devices of that type.
 ///
 /// `dlbridge.device` makes one. Any library that follows RFC #972 takes it as it is; `to` gives a library's own.
-#[pyclass(frozen, eq, name = "Device", module = "dlbridge")]
+#[pyclass(frozen, name = "Device", module = "dlbridge")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PyDevice(pub Device);

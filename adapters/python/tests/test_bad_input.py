@@ -1,5 +1,6 @@
 """Faulty producers: the right exception, the deleter exactly once, nothing left over."""
 
+import array
 import ctypes
 import gc
 import sys
@@ -100,6 +101,65 @@ def test_what_is_no_capsule_is_a_type_error(returned):
 def test_what_is_no_tensor_is_a_type_error(x):
     with pytest.raises(TypeError):
         dlbridge.from_dlpack(x)
+
+
+BUFFERS = [b"abcd", bytearray(4), memoryview(b"abcd"), array.array("f", [1]), (ctypes.c_float * 2)(), np.float32(1)]
+
+
+@pytest.mark.parametrize("x", BUFFERS, ids=lambda x: type(x).__name__)
+def test_what_has_memory_but_no_dlpack_is_a_type_error_with_a_hint(x):
+    for wishes in ({}, {"copy": True}):
+        with pytest.raises(TypeError, match=r"expected a tensor with __dlpack__.*numpy\.frombuffer\(x, dtype\)"):
+            dlbridge.from_dlpack(x, **wishes)
+    assert dlbridge.from_dlpack(np.frombuffer(x, np.uint8)).size
+
+
+HUGE = 10**30
+
+
+@pytest.mark.parametrize("number", [2**31, -(2**31) - 1, 2**63, 2**64, -(2**63) - 1, HUGE, -HUGE])
+def test_numbers_that_nothing_has_room_for_are_value_errors(number):
+    class Speaks:
+        def __init__(self, numbers):
+            self.numbers = numbers
+
+        def __dlpack_data_type__(self):
+            return self.numbers
+
+        def __dlpack_device__(self):
+            return self.numbers
+
+    tensor = dlbridge.from_dlpack(np.ones(3))
+    with pytest.raises(ValueError):
+        tensor.__dlpack__(stream=number)
+    for device in ((number, 0), (1, number)):
+        for ask in (
+            lambda: tensor.__dlpack__(dl_device=device),
+            lambda: dlbridge.from_dlpack(tensor, device=device),
+            lambda: dlbridge.from_dlpack(np.ones(3), device=device),
+            lambda: dlbridge.device(device),
+            lambda: dlbridge.device(Speaks(device)),
+        ):
+            with pytest.raises(ValueError):
+                ask()
+    for dtype in ((number, 8, 1), (1, number, 1), (1, 8, number)):
+        for ask in (dlbridge.dtype, lambda dtype: dlbridge.dtype(Speaks(dtype)), lambda dtype: dlbridge.from_dlpack(Speaks(dtype))):
+            with pytest.raises(ValueError):
+                ask(dtype)
+    for version in ((number, 0), (1, number)):
+        try:
+            tensor.__dlpack__(max_version=version)
+        except ValueError:
+            assert not -(2**63) <= number < 2**63
+    for name in (f"cuda:{number}", f"float{number}", f"float32x{number}"):
+        for ask in (dlbridge.device, dlbridge.dtype):
+            with pytest.raises(ValueError):
+                ask(name)
+
+
+def test_a_number_too_long_to_print_is_a_value_error():
+    with pytest.raises(ValueError, match="is not from 0 to 255"):
+        dlbridge.dtype((10**5000, 8, 1))
 
 
 @pytest.mark.parametrize("error", [KeyError, RuntimeError, BufferError, AttributeError, KeyboardInterrupt])

@@ -2,9 +2,14 @@
 
 import ctypes
 
+import subprocess
+import sys
+
 import dlbridge
+import ml_dtypes
 import numpy as np
 import pytest
+import torch
 
 from conftest import DLDataType, DLDevice, DLTensor, Producer, Versioned, api, name_of
 
@@ -99,6 +104,12 @@ def test_read_only_memory_is_not_borrowed(table):
         table.borrow(dlbridge.from_dlpack(array), ctypes.byref(borrowed))
 
 
+def test_padded_elements_are_not_borrowed(table):
+    borrowed = DLTensor()
+    with pytest.raises(BufferError, match="a byte each"):
+        table.borrow(dlbridge.from_dlpack(np.zeros(3, ml_dtypes.int4)), ctypes.byref(borrowed))
+
+
 def test_the_allocator_makes_zeros_like_the_prototype(table):
     shape = (ctypes.c_int64 * 2)(3, 5)
     prototype = DLTensor(None, DLDevice(1, 0), 2, DLDataType(4, 16, 1), shape, None, 0)
@@ -189,15 +200,67 @@ def test_an_older_table_is_found_behind_a_newer_one(table):
     assert producer.deleted == 1
 
 
-def test_memory_of_a_gpu_and_complex_numbers_go_through_dlpack(table):
-    """The table does not synchronise, and torch's does not look at the conjugate bit."""
-    for case in (dict(device=(2, 0)), dict(dtype=(5, 64, 1), shape=(2,))):
-        producer = Producer(Versioned, **case)
+def gives(producer, base=Foreign):
+    """An object of a type whose table gives a tensor made by hand."""
 
-        @type(table.from_object)
-        def gives(source, out):
-            out[0] = ctypes.addressof(producer.managed)
-            return 0
+    @type(Table().from_object)
+    def give(source, out):
+        out[0] = ctypes.addressof(producer.managed)
+        return 0
 
-        assert dlbridge.from_dlpack(with_table(from_object=gives)).size == 2
+    return with_table(base, from_object=give)
+
+
+def test_complex_numbers_come_by_the_table():
+    producer = Producer(Versioned, dtype=(5, 64, 1), shape=(2,))
+    assert dlbridge.from_dlpack(gives(producer)).data_ptr == producer.managed.tensor.data
+    assert producer.deleted == 1
+
+
+class Placed:
+    def __dlpack_device__(self):
+        return (2, 0)
+
+
+def test_memory_of_a_gpu_goes_through_dlpack():
+    """The table does not wait for streams."""
+    producer = Producer(Versioned, device=(2, 0))
+    assert dlbridge.from_dlpack(gives(producer)).size == 2 and producer.deleted == 1
+    # Nor does anything else, if there is no `__dlpack__`: the words say so, and it is not mistaken for a device.
+    for base in (object, Placed):
+        producer = Producer(Versioned, device=(2, 0))
+        with pytest.raises(BufferError, match="on cuda:0, and .* does not wait until it is ready: .*Kind needs a __dlpack__"):
+            dlbridge.from_dlpack(gives(producer, base))
         assert producer.deleted == 1
+
+
+def test_a_number_is_no_table():
+    """DLPack 1.2 had the address as an integer, which anybody can write into a class."""
+    script = """
+import dlbridge, numpy
+
+class Number:
+    __c_dlpack_exchange_api__ = __dlpack_c_exchange_api__ = 0x4141414141414140
+
+class Speaks(Number):
+    def __dlpack__(self, **_):
+        return numpy.ones(2).__dlpack__()
+
+assert dlbridge.from_dlpack(Speaks()).size == 2
+try:
+    dlbridge.from_dlpack(Number())
+except TypeError as error:
+    assert "expected a tensor with __dlpack__" in str(error)
+else:
+    raise AssertionError
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("lender", [torch.Tensor, dlbridge.Tensor])
+def test_the_table_of_another_class_refuses_the_object(lender):
+    """A class may name whatever table it can get hold of: its functions look at what they are given."""
+    capsule = lender.__dlpack_c_exchange_api__
+    with pytest.raises((TypeError, RuntimeError), match="expected a dlbridge.Tensor|Unable to cast .*Borrower"):
+        dlbridge.from_dlpack(type("Borrower", (), {"__dlpack_c_exchange_api__": capsule})())
+    assert dlbridge.from_dlpack(type("Borrower", (Foreign,), {"__dlpack_c_exchange_api__": capsule})()).size == 2

@@ -68,6 +68,8 @@ def test_many_threads_share_and_drop(abi):
 
 @pytest.mark.parametrize("kind", ["tensor", "legacy capsule", "versioned capsule", "array"])
 def test_a_pending_exception_survives_a_deleter_that_raises_and_clears(abi, kind):
+    if kind == "legacy capsule":
+        abi = Versioned  # what comes in a legacy capsule is read-only, which no other can say
     producer = Producer(abi)
 
     def meddle():

@@ -16,7 +16,6 @@ import pytest
 NUMPY = {
     "TestDLPack::test_dunder_dlpack_stream": "numpy raises RuntimeError for a stream, we raise ValueError",
     "TestDLPack::test_dunder_dlpack_copy": "numpy raises ValueError if `copy` is an array, we raise TypeError",
-    "TestDLPack::test_writeable": "numpy takes whatever comes in a legacy capsule for read-only, we do so with jax's only",
 }
 PYARROW = {
     "test_from_dlpack_no_dlpack_method": "pyarrow raises AttributeError for an object without __dlpack__, we raise TypeError",

@@ -114,10 +114,26 @@ def test_pinned_memory_comes_to_the_cpu_by_a_copy(abi):
     assert managed.tensor.device.type == 1 and managed.tensor.data != tensor.data_ptr
     with pytest.raises(BufferError):
         tensor.__dlpack__(dl_device=(1, 0), copy=False)
-    assert managed_in(tensor.__dlpack__(dl_device=(3, 0), copy=False), Legacy).tensor.data == tensor.data_ptr
+    capsule = tensor.__dlpack__(max_version=(1, 0), dl_device=(3, 0), copy=False)
+    assert managed_in(capsule, Versioned).tensor.data == tensor.data_ptr
     assert dlbridge.from_dlpack(producer.capsule(), device="cpu").device == dlbridge.device("cpu")
     with pytest.raises(BufferError):
         dlbridge.from_dlpack(producer.capsule(), device="cpu", copy=False)
+
+
+def test_what_comes_in_a_legacy_capsule_is_read_only(abi):
+    """It cannot say who may write, and immutable arrays come in it; numpy has it so, too."""
+    is_legacy = abi is Legacy
+    for source in (Producer(abi), Shy(abi), Producer(abi).capsule()):
+        tensor = dlbridge.from_dlpack(source)
+        assert tensor.readonly == is_legacy and np.from_dlpack(tensor).flags.writeable == (not is_legacy)
+        assert not tensor.copy().readonly
+    # A copy that the producer has made is nobody else's.
+    for source in (Producer(abi), Shy(abi), Producer(abi).capsule()):
+        assert not dlbridge.from_dlpack(source, copy=True).readonly
+    # Our own capsules are as good as any.
+    tensor = dlbridge.from_dlpack(tensor_of(ramp(3)).__dlpack__())
+    assert tensor.readonly and tensor.numpy().tolist() == [0, 1, 2]
 
 
 class Shy(Producer):
@@ -164,7 +180,7 @@ def test_everything_made_of_a_tensor_keeps_the_memory(abi):
     producer = Producer(abi)
     tensor = dlbridge.from_dlpack(producer)
     keepers = [
-        tensor.__dlpack__(),
+        *([] if tensor.readonly else [tensor.__dlpack__()]),
         tensor.__dlpack__(max_version=(1, 0)),
         memoryview(tensor),
         np.from_dlpack(tensor),
@@ -182,7 +198,7 @@ def test_everything_made_of_a_tensor_keeps_the_memory(abi):
 def test_strides_may_be_missing_and_the_data_may_begin_later(abi):
     tensor = dlbridge.from_dlpack(Producer(abi, fields=dict(byte_offset=8)))
     assert tensor.strides == (3, 1) and tensor.numpy()[0, 0] == 2
-    managed = managed_in(tensor.__dlpack__(), Legacy)
+    managed = managed_in(tensor.__dlpack__(max_version=(1, 0)), Versioned)
     assert managed.tensor.byte_offset == 0 and list(managed.tensor.strides[:2]) == [3, 1]
 
 

@@ -1,15 +1,15 @@
 //! `dlbridge.Device`: a device as array-API RFC #972 exchanges it, from and to every library's own.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use dlbridge_core::{Device, DeviceType};
 use pyo3::exceptions::PyTypeError;
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple};
+use pyo3::types::{PyString, PyTuple, PyType};
+use pyo3::{IntoPyObjectExt, intern};
 
+use crate::classes::home;
 use crate::error::into_py_err;
 use crate::interop;
+use crate::number::Number;
 use crate::types::PyDevice;
 
 /// Any object that names a device.
@@ -50,7 +50,7 @@ fn follow(object: &Bound<'_, PyAny>, depth: u8) -> PyResult<Device> {
 }
 
 fn pair(object: &Bound<'_, PyAny>) -> PyResult<Device> {
-    let (kind, id) = object.extract()?;
+    let (Number(kind), Number(id)) = object.extract()?;
     Ok(Device::new(DeviceType(kind), id))
 }
 
@@ -89,10 +89,23 @@ impl PyDevice {
         format!("dlbridge.device('{}')", self.0)
     }
 
-    fn __hash__(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.0.hash(&mut hasher);
-        hasher.finish()
+    fn __eq__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        if home::is_same(slf, other)? {
+            return (device_of(other)? == slf.get().0).into_bound_py_any(py);
+        }
+        Ok(py.NotImplemented().into_bound(py))
+    }
+
+    /// That of the numbers: the same in every extension module.
+    fn __hash__(slf: &Bound<'_, Self>) -> PyResult<isize> {
+        slf.get().__dlpack_device__().into_pyobject(slf.py())?.hash()
+    }
+
+    /// The class `dlbridge.Device`, also for one of another extension module.
+    #[getter(__class__)]
+    fn class<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyType>> {
+        home::class(slf)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {

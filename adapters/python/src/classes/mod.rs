@@ -2,4 +2,5 @@
 
 pub(crate) mod device;
 pub(crate) mod dtype;
+mod home;
 mod tensor;

@@ -4,11 +4,13 @@ use dlbridge_core::{CopyPolicy, Device, DeviceType};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple, PyType};
 use std::ffi::c_int;
 use std::fmt::Write;
 
+use crate::classes::home;
 use crate::error::into_py_err;
+use crate::number::Number;
 use crate::protocol::{buffer, capsule, exchange_api, stream};
 use crate::types::{PyDType, PyDevice, PyTensor};
 use crate::{import, interop};
@@ -88,8 +90,8 @@ impl PyTensor {
     }
 
     /// A new tensor in memory of its own, in row-major order. Copies: always.
-    fn copy(&self) -> PyResult<Self> {
-        self.host_copy()
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        self.host_copy(py)
     }
 
     /// This tensor in row-major order. Copies: if it is not contiguous.
@@ -97,7 +99,7 @@ impl PyTensor {
         if slf.get().is_contiguous() {
             return Ok(slf);
         }
-        Bound::new(slf.py(), slf.get().host_copy()?)
+        Bound::new(slf.py(), slf.get().host_copy(slf.py())?)
     }
 
     /// The same memory as a numpy array; of ml_dtypes where numpy itself has no such dtype. Copies: never.
@@ -127,30 +129,31 @@ impl PyTensor {
         &self,
         py: Python<'py>,
         stream: Option<&Bound<'py, PyAny>>,
-        max_version: Option<(i64, i64)>,
-        dl_device: Option<(i32, i32)>,
+        max_version: Option<(Number<i64>, Number<i64>)>,
+        dl_device: Option<(Number<i32>, Number<i32>)>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if let Some(stream) = stream {
-            stream::check(self.descriptor().device(), stream.extract()?)?;
+            let Number(stream) = stream.extract()?;
+            stream::check(self.descriptor().device(), stream)?;
         }
-        let device = dl_device.map(|(kind, id)| Device::new(DeviceType(kind), id));
-        let delivered = self.delivered(device, import::policy(copy))?;
+        let device = dl_device.map(|(Number(kind), Number(id))| Device::new(DeviceType(kind), id));
+        let delivered = self.delivered(py, device, import::policy(copy))?;
         let handle = &delivered.as_ref().unwrap_or(self).handle;
         match max_version {
-            Some((major, minor)) if major >= 1 => {
+            Some((Number(major), Number(minor))) if major >= 1 => {
                 let mut managed = handle.export();
                 if major == 1 {
                     // SAFETY: just made, and ours.
                     let version = unsafe { &mut managed.as_mut().version };
                     version.minor = version.minor.min(u32::try_from(minor).unwrap_or(0));
                 }
-                // SAFETY: ours.
+                // SAFETY: as above, and given away here.
                 unsafe { capsule::give(py, managed) }
             }
             _ => {
                 let managed = handle.export_legacy().map_err(into_py_err)?;
-                // SAFETY: ours.
+                // SAFETY: just made, and ours, and given away here.
                 unsafe { capsule::give(py, managed) }
             }
         }
@@ -162,6 +165,12 @@ impl PyTensor {
         (device.kind().0, device.id())
     }
 
+    /// The class `dlbridge.Tensor`, also for a tensor of another extension module.
+    #[getter(__class__)]
+    fn class<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyType>> {
+        home::class(slf)
+    }
+
     /// The table of C functions that DLPack 1.3 defines, in a capsule.
     #[classattr]
     fn __dlpack_c_exchange_api__(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
@@ -171,14 +180,14 @@ impl PyTensor {
     /// # Safety
     /// Python calls it with a buffer to be filled in.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: axiom BUFFER.
         unsafe { buffer::fill(slf, view, flags) }
     }
 
     /// # Safety
     /// Python calls it with a buffer that `__getbuffer__` has filled in.
     unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
-        // SAFETY: the caller's promise.
+        // SAFETY: axiom BUFFER.
         unsafe { buffer::release(view) };
     }
 

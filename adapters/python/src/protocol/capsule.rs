@@ -3,14 +3,13 @@
 use std::ffi::CStr;
 use std::ptr::NonNull;
 
-use dlbridge_core::Aliased;
 use dlbridge_core::sys::{DLManagedTensor, DLManagedTensorVersioned};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::error::into_py_err;
+use crate::handle::Handle;
 
 const VERSIONED: &CStr = c"dltensor_versioned";
 const VERSIONED_USED: &CStr = c"used_dltensor_versioned";
@@ -19,16 +18,19 @@ const LEGACY_USED: &CStr = c"used_dltensor";
 
 /// Takes the tensor out of a capsule, which counts as consumed from then on, whatever becomes of the tensor.
 ///
+/// A legacy capsule does not say who may write: `is_writable` does, for one of those.
+///
 /// Errors: `TypeError` if it is no capsule, `ValueError` if it holds no tensor (any more), `BufferError` for a tensor
 /// that is not valid, whose deleter has run.
-pub(crate) fn take(object: &Bound<'_, PyAny>) -> PyResult<Aliased> {
+pub(crate) fn take(object: &Bound<'_, PyAny>, is_writable: bool) -> PyResult<Handle> {
+    let py = object.py();
     if let Some(managed) = rename(object, VERSIONED, VERSIONED_USED) {
-        // SAFETY: by the capsule's name it holds a managed tensor, which is ours since it was renamed.
-        return unsafe { Aliased::from_raw(managed) }.map_err(into_py_err);
+        // SAFETY: axiom CAPSULE: by its name it held a managed tensor, which is ours since it was renamed.
+        return unsafe { Handle::foreign(py, managed) };
     }
     if let Some(managed) = rename(object, LEGACY, LEGACY_USED) {
         // SAFETY: as above.
-        return unsafe { Aliased::from_legacy_raw(managed) }.map_err(into_py_err);
+        return unsafe { Handle::foreign_legacy(py, managed, is_writable) };
     }
     let capsule = object.cast::<PyCapsule>().map_err(|_| {
         PyTypeError::new_err(format!("__dlpack__() returned {}, expected a capsule", object.get_type()))
@@ -117,7 +119,7 @@ unsafe extern "C" fn destroy<M: Managed>(capsule: *mut ffi::PyObject) {
     }
     // SAFETY: a valid capsule of that name.
     if let Some(managed) = NonNull::new(unsafe { ffi::PyCapsule_GetPointer(capsule, M::NAME.as_ptr()) }.cast::<M>()) {
-        // SAFETY: not consumed, so the capsule owns it.
+        // SAFETY: axiom CAPSULE: not consumed, so the capsule, which `give` has made, owns it.
         unsafe { delete(managed) };
     }
 }

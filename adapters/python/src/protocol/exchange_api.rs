@@ -8,54 +8,60 @@ use dlbridge_core::sys::{
     DLDeviceType, DLManagedTensorVersioned, DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION, DLPackExchangeAPI,
     DLPackExchangeAPIHeader, DLPackVersion, DLTensor,
 };
-use dlbridge_core::{Aliased, DataTypeCode, Descriptor, Device, Error, Flags, Tensor};
+use dlbridge_core::{Descriptor, Device, Error, Flags, Tensor};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
-use crate::error::{into_py_err, is_ordinary};
-use crate::handle;
+use crate::error::is_ordinary;
+use crate::handle::Handle;
 use crate::types::PyTensor;
 
 const NAME: &CStr = c"dlpack_exchange_api";
 
-/// The tensor of an object whose type has the exchange API; `None` if it has not, or if `__dlpack__` has to be asked
-/// all the same: the functions of the API do not synchronise with GPUs, and know nothing of torch's conjugate views.
+/// The tensor of an object whose type has the exchange API; `None` if it has not.
+///
+/// Errors: whatever the producer raises, and `BufferError` for memory of a GPU, as the functions of the API do not wait
+/// for its streams. `__dlpack__` may do better in both cases.
 #[inline]
 pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<PyTensor>> {
     let Some(table) = table_of(object)? else { return Ok(None) };
-    // SAFETY: the table lives as long as the process.
+    // SAFETY: axiom TABLE.
     let Some(take) = unsafe { table.as_ref() }.managed_tensor_from_py_object_no_sync else { return Ok(None) };
+    let py = object.py();
     let mut managed = ptr::null_mut();
-    // SAFETY: the object is of a type that names this table.
+    // SAFETY: axiom TABLE: attached; a live object, whose type names this table, and a place for the result.
     if unsafe { take(object.as_ptr().cast(), &mut managed) } != 0 {
-        return Err(PyErr::take(object.py())
+        return Err(PyErr::take(py)
             .unwrap_or_else(|| PyBufferError::new_err("the producer's C exchange API failed without saying why")));
     }
     let Some(managed) = NonNull::new(managed) else {
         return Err(PyBufferError::new_err("the producer's C exchange API gave no tensor"));
     };
-    // SAFETY: a managed tensor that the producer has handed over.
-    let tensor = PyTensor::foreign(unsafe { Aliased::from_raw(managed) }.map_err(into_py_err)?);
-    let (device, dtype) = (tensor.descriptor().device(), tensor.descriptor().dtype());
-    let is_complete = device == Device::CPU && dtype.code() != DataTypeCode::COMPLEX;
-    Ok(is_complete.then_some(tensor))
+    // SAFETY: axiom TABLE: a managed tensor that the producer has handed over.
+    let tensor = PyTensor { handle: unsafe { Handle::foreign(py, managed) }? };
+    let device = tensor.descriptor().device();
+    if device != Device::CPU {
+        return Err(PyBufferError::new_err(format!(
+            "the tensor is on {device}, and the C exchange API does not wait until it is ready: {} needs a __dlpack__",
+            object.get_type().fully_qualified_name()?
+        )));
+    }
+    Ok(Some(tensor))
+}
+
+/// Whether an object's type has the exchange API.
+pub(crate) fn is_offered(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(table_of(object)?.is_some())
 }
 
 /// The last type seen that has no exchange API, and that can never get one. It is static, so its address stays its own.
 static WITHOUT: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(ptr::null_mut());
 
-/// numpy's array, once one was seen.
-static NUMPY: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(ptr::null_mut());
-
-/// Whether an object is an array of numpy itself, not of a subclass; `false` for the first one.
-#[inline]
-pub(crate) fn is_numpy(object: &Bound<'_, PyAny>) -> bool {
-    NUMPY.load(Ordering::Relaxed) == object.get_type_ptr()
-}
-
-/// The exchange API of an object's type.
+/// The exchange API of an object's type, from a capsule. DLPack 1.2 had the address as an integer, which anybody can
+/// write into a class: that is not followed.
 #[inline]
 fn table_of(object: &Bound<'_, PyAny>) -> PyResult<Option<NonNull<DLPackExchangeAPI>>> {
     let kind = object.get_type_ptr();
@@ -67,28 +73,18 @@ fn table_of(object: &Bound<'_, PyAny>) -> PyResult<Option<NonNull<DLPackExchange
     if let Some(table) = found.and_then(|found| of_capsule(&found)) {
         return Ok(Some(table));
     }
-    // DLPack 1.2 had the address as an integer.
-    let address = attribute(object, intern!(py, "__c_dlpack_exchange_api__"))?
-        .and_then(|found| found.extract::<usize>().ok())
-        .and_then(|address| NonNull::new(ptr::with_exposed_provenance_mut(address)));
-    if let Some(table) = address.and_then(current) {
-        return Ok(Some(table));
-    }
     // SAFETY: the type of a live object.
     if unsafe { ffi::PyType_GetFlags(kind) } & ffi::Py_TPFLAGS_HEAPTYPE == 0 {
         WITHOUT.store(kind, Ordering::Relaxed);
-        if object.get_type().fully_qualified_name().is_ok_and(|name| name == "numpy.ndarray") {
-            NUMPY.store(kind, Ordering::Relaxed);
-        }
     }
     Ok(None)
 }
 
 /// An attribute of the object's type, not of the object.
 #[inline]
-fn attribute<'py>(
+pub(crate) fn attribute<'py>(
     object: &Bound<'py, PyAny>,
-    name: &Bound<'py, pyo3::types::PyString>,
+    name: &Bound<'py, PyString>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let mut found = ptr::null_mut();
     // SAFETY: attached; the type of a live object, and a place for the result.
@@ -112,15 +108,19 @@ fn of_capsule(capsule: &Bound<'_, PyAny>) -> Option<NonNull<DLPackExchangeAPI>> 
     }
     // SAFETY: a valid capsule of that name.
     let table = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), NAME.as_ptr()) };
-    current(NonNull::new(table)?.cast())
+    // SAFETY: axiom TABLE.
+    unsafe { current(NonNull::new(table)?.cast()) }
 }
 
 /// The table of our major version among this one and those that it names as older.
+///
+/// # Safety
+/// `table` points to the header of a table that lives as long as the process, as do those that it names.
 #[inline]
-fn current(table: NonNull<DLPackExchangeAPIHeader>) -> Option<NonNull<DLPackExchangeAPI>> {
+unsafe fn current(table: NonNull<DLPackExchangeAPIHeader>) -> Option<NonNull<DLPackExchangeAPI>> {
     let mut table = table;
     loop {
-        // SAFETY: tables live as long as the process, and their headers are alike in all versions.
+        // SAFETY: the caller's promise; DLPack has one header for all versions.
         let header = unsafe { table.as_ref() };
         if header.version.major == DLPACK_MAJOR_VERSION {
             return Some(table.cast());
@@ -163,10 +163,10 @@ unsafe extern "C" fn allocate(
     error_ctx: *mut c_void,
     set_error: Option<unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char)>,
 ) -> c_int {
-    // SAFETY: the API asks for a valid prototype.
+    // SAFETY: axiom TABLE: the caller has a valid prototype.
     match unsafe { zeros(prototype) } {
         Ok(tensor) => {
-            // SAFETY: the API asks for a place for the result.
+            // SAFETY: axiom TABLE: the caller has a place for the result.
             unsafe { out.write(tensor.into_raw().as_ptr()) };
             0
         }
@@ -174,7 +174,7 @@ unsafe extern "C" fn allocate(
             let kind = if matches!(error, Error::OutOfMemory { .. }) { c"MemoryError" } else { c"BufferError" };
             let message = CString::new(error.to_string()).unwrap_or_default();
             if let Some(set_error) = set_error {
-                // SAFETY: as the API has it; both strings live during the call.
+                // SAFETY: axiom TABLE: the caller's function and its context; both strings live during the call.
                 unsafe { set_error(error_ctx, kind.as_ptr(), message.as_ptr()) };
             }
             -1
@@ -195,40 +195,39 @@ unsafe fn zeros(prototype: *const DLTensor) -> Result<Tensor, Error> {
     }
     let bytes = like.nbytes();
     let write = |target: *mut u8| {
-        // SAFETY: room for all bytes.
+        // SAFETY: `Tensor::filled` has room for all bytes.
         unsafe { target.write_bytes(0, bytes) };
         Ok(())
     };
-    // SAFETY: all bytes are written.
+    // SAFETY: `write` writes all bytes, and zeros are valid elements.
     unsafe { Tensor::filled(&like, write) }
 }
 
 /// `managed_tensor_from_py_object_no_sync`.
 unsafe extern "C" fn from_py_object(object: *mut c_void, out: *mut *mut DLManagedTensorVersioned) -> c_int {
-    // SAFETY: the API is called by threads that are attached.
+    // SAFETY: axiom TABLE: the calling thread is attached.
     let py = unsafe { Python::assume_attached() };
-    // SAFETY: the API asks for a live object.
+    // SAFETY: axiom TABLE: a live object.
     let object = unsafe { Borrowed::from_ptr(py, object.cast()) };
     let Ok(tensor) = object.cast::<PyTensor>() else { return not_ours() };
     let managed = tensor.get().handle.export();
-    // SAFETY: the API asks for a place for the result.
+    // SAFETY: axiom TABLE: the caller has a place for the result.
     unsafe { out.write(managed.as_ptr()) };
     0
 }
 
 /// `managed_tensor_to_py_object_no_sync`.
 unsafe extern "C" fn to_py_object(managed: *mut DLManagedTensorVersioned, out: *mut *mut c_void) -> c_int {
-    // SAFETY: the API is called by threads that are attached.
+    // SAFETY: axiom TABLE: the calling thread is attached.
     let py = unsafe { Python::assume_attached() };
-    let tensor =
-        NonNull::new(managed).ok_or_else(|| PyBufferError::new_err("the tensor is NULL")).and_then(|managed| {
-            // SAFETY: the API hands over a managed tensor.
-            unsafe { Aliased::from_raw(managed) }.map_err(into_py_err)
-        });
-    let watched = handle::watch_exit(py);
-    match watched.and(tensor).and_then(|tensor| Bound::new(py, PyTensor::foreign(tensor))) {
+    let taken = match NonNull::new(managed) {
+        // SAFETY: axiom TABLE: the caller hands over a managed tensor.
+        Some(managed) => unsafe { Handle::foreign(py, managed) },
+        None => Err(PyBufferError::new_err("the tensor is NULL")),
+    };
+    match taken.and_then(|handle| Bound::new(py, PyTensor { handle })) {
         Ok(object) => {
-            // SAFETY: the API asks for a place for the result.
+            // SAFETY: axiom TABLE: the caller has a place for the result.
             unsafe { out.write(object.into_ptr().cast()) };
             0
         }
@@ -238,22 +237,26 @@ unsafe extern "C" fn to_py_object(managed: *mut DLManagedTensorVersioned, out: *
 
 /// `dltensor_from_py_object_no_sync`.
 unsafe extern "C" fn borrow(object: *mut c_void, out: *mut DLTensor) -> c_int {
-    // SAFETY: the API is called by threads that are attached.
+    // SAFETY: axiom TABLE: the calling thread is attached.
     let py = unsafe { Python::assume_attached() };
-    // SAFETY: the API asks for a live object.
+    // SAFETY: axiom TABLE: a live object.
     let object = unsafe { Borrowed::from_ptr(py, object.cast()) };
     let Ok(tensor) = object.cast::<PyTensor>() else { return not_ours() };
-    if tensor.get().descriptor().flags().is_read_only() {
+    let described = tensor.get().descriptor();
+    if described.flags().is_read_only() {
         return fail(PyBufferError::new_err("the tensor is read-only, which a borrowed DLTensor cannot say"));
     }
-    // SAFETY: the API asks for a place for the result.
+    if described.flags().is_padded() && described.dtype().is_sub_byte() {
+        return fail(PyBufferError::new_err("the elements take a byte each, which a borrowed DLTensor cannot say"));
+    }
+    // SAFETY: axiom TABLE: the caller has a place for the result.
     unsafe { out.write(*tensor.get().handle.as_raw()) };
     0
 }
 
 /// `current_work_stream`: none of our own, so the default one, on which GPU memory arrives.
 unsafe extern "C" fn work_stream(_: DLDeviceType, _: i32, out: *mut *mut c_void) -> c_int {
-    // SAFETY: the API asks for a place for the result.
+    // SAFETY: axiom TABLE: the caller has a place for the result.
     unsafe { out.write(ptr::null_mut()) };
     0
 }
