@@ -1,9 +1,11 @@
 // What the Rust side needs of libtorch and tch does not offer: metadata without side effects, a handle to a storage,
 // and tensors over foreign memory.
 //
-// Functions with an `error` catch all exceptions: they then put the text into `*error`, which the caller frees by
-// `dlbridge_free`, and return false. The others call nothing that throws. Nothing is validated here: the Rust side has
-// checked every number, because libtorch's own checks throw inside `noexcept` functions, which aborts the process.
+// No exception leaves this file but the refusal to write, which libtorch's callers expect: every function that Rust or a
+// deleter calls is `noexcept`, and an assertion at the end checks that. Functions with an `error` catch all exceptions:
+// they then put the text into `*error`, which the caller frees by `dlbridge_free`, and return false. Nothing is validated
+// here: the Rust side has checked every number, because libtorch's own checks throw inside `noexcept` functions, which
+// aborts the process.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/core/Allocator.h>
@@ -45,19 +47,19 @@ struct Managed {
   void (*deleter)(Managed* self);
 };
 
-void release(void* managed) {
+void release(void* managed) noexcept {
   auto* m = static_cast<Managed*>(managed);
   if (m->deleter) m->deleter(m);
 }
 
 // The owner of the memory of a sealed storage. It has a reference count of its own, because a `resize_` moves the
-// storage elsewhere and releases its memory, which exports may still use.
+// storage elsewhere and releases its memory, which exports and unsealed storages may still use.
 struct Sealed {
   std::atomic<size_t> uses;
   void* managed;
 };
 
-void release_sealed(void* context) {
+void release_sealed(void* context) noexcept {
   auto* sealed = static_cast<Sealed*>(context);
   if (sealed->uses.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     release(sealed->managed);
@@ -65,8 +67,28 @@ void release_sealed(void* context) {
   }
 }
 
+// Whether the memory came in to be read only. That outlives the seal: a storage that has been unsealed has it, too.
 bool is_sealed(const c10::Storage& storage) {
   return storage.data_ptr().get_deleter() == &release_sealed;
+}
+
+// The owner of a sealed storage's memory, with one more use.
+Sealed* use_sealed(const c10::Storage& storage) {
+  auto* owner = static_cast<Sealed*>(storage.data_ptr().get_context());
+  owner->uses.fetch_add(1, std::memory_order_relaxed);
+  return owner;
+}
+
+// A storage over foreign memory. On the CPU it may grow: libtorch then moves it to memory of its own and lets go of the
+// foreign one.
+c10::intrusive_ptr<c10::StorageImpl> make_storage(c10::DataPtr data, int64_t bytes) {
+  const bool resizable = data.device().is_cpu();
+  return c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(),
+      c10::SymInt(bytes),
+      std::move(data),
+      resizable ? c10::GetAllocator(c10::kCPU) : nullptr,
+      resizable);
 }
 
 // Whether `t` is the only way to its memory.
@@ -123,8 +145,9 @@ bool needed_bytes(const c10::TensorImpl& t, uint64_t* needed) {
 [[noreturn]] void refuse_write(c10::StorageImpl*) {
   TORCH_CHECK(
       false,
-      "this tensor shares read-only memory through dlbridge and cannot be written (nor its data pointer be taken for "
-      "writing): copy it first, or ask for a plain tensor with `convert`");
+      "this tensor shares read-only memory through dlbridge and cannot be written, nor its data pointer be taken for "
+      "writing, as some operations do that only read: give them a copy, made by `tensor.copy()` or by `convert` to a "
+      "plain tensor, or see `unsealed`");
 }
 
 template <class Storage, class = void>
@@ -215,7 +238,7 @@ struct DlbridgeMemory {
 
 // Describes `t`. `shape` and `strides` point into it. If `flags` say that DLPack cannot express the tensor, fields that
 // were not looked at any more are zero.
-bool dlbridge_describe(const at::Tensor* t, DlbridgeInfo* info, char** error) {
+bool dlbridge_describe(const at::Tensor* t, DlbridgeInfo* info, char** error) noexcept {
   *info = DlbridgeInfo{};
   if (!t->defined()) {
     info->flags = kUndefined;
@@ -255,22 +278,24 @@ bool dlbridge_describe(const at::Tensor* t, DlbridgeInfo* info, char** error) {
   });
 }
 
-// Whether `t`, a dense tensor that is not lazy, is the only way to its memory.
-bool dlbridge_is_unique(const at::Tensor* t) {
-  return is_unique(*t);
+// Whether `t`, a dense tensor that is not lazy, is the only way to its memory. It is not if libtorch cannot tell.
+bool dlbridge_is_unique(const at::Tensor* t) noexcept {
+  try {
+    return is_unique(*t);
+  } catch (...) {
+    return false;
+  }
 }
 
 // A new reference to the owner of the memory of `t`, a dense tensor: its storage, or the `Sealed` of a sealed one.
-void* dlbridge_retain(const at::Tensor* t, bool sealed) {
+void* dlbridge_retain(const at::Tensor* t, bool sealed) noexcept {
   const c10::Storage& storage = t->unsafeGetTensorImpl()->unsafe_storage();
-  if (!sealed) return c10::Storage(storage).unsafeReleaseStorageImpl();
-  auto* owner = static_cast<Sealed*>(storage.data_ptr().get_context());
-  owner->uses.fetch_add(1, std::memory_order_relaxed);
-  return owner;
+  if (sealed) return use_sealed(storage);
+  return c10::Storage(storage).unsafeReleaseStorageImpl();
 }
 
 // Gives a reference back; `sealed` says which kind it is.
-void dlbridge_release(void* owner, bool sealed) {
+void dlbridge_release(void* owner, bool sealed) noexcept {
   if (sealed) {
     release_sealed(owner);
   } else {
@@ -285,7 +310,7 @@ bool dlbridge_import(
     const DlbridgeMemory* memory,
     bool sealed,
     at::Tensor** out,
-    char** error) {
+    char** error) noexcept {
   const auto device = memory->device();
   // From here on `managed` is let go of exactly once, also if something below throws.
   c10::DataPtr data(memory->data, managed, &release, device);
@@ -311,14 +336,7 @@ bool dlbridge_import(
       (void)data.release_context();
       data = c10::DataPtr(memory->data, owner, &release_sealed, device);
     }
-    // A tensor on the CPU may grow: libtorch then moves it to its own memory and releases the foreign memory.
-    const bool resizable = device.is_cpu();
-    auto storage = c10::make_intrusive<c10::StorageImpl>(
-        c10::StorageImpl::use_byte_size_t(),
-        c10::SymInt(extent * static_cast<int64_t>(dtype.itemsize())),
-        std::move(data),
-        resizable ? c10::GetAllocator(c10::kCPU) : nullptr,
-        resizable);
+    auto storage = make_storage(std::move(data), extent * static_cast<int64_t>(dtype.itemsize()));
     if (sealed) seal(*storage);
     at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
         c10::Storage(std::move(storage)),
@@ -333,9 +351,31 @@ bool dlbridge_import(
   });
 }
 
+// A second tensor with the elements of `t`, a dense and sealed tensor, in the same memory. It has a storage of its own,
+// which is not sealed, and it is in no autograd graph.
+bool dlbridge_unseal(const at::Tensor* t, at::Tensor** out, char** error) noexcept {
+  return guarded(error, [&] {
+    const c10::TensorImpl& impl = *t->unsafeGetTensorImpl();
+    const c10::Storage& sealed = impl.unsafe_storage();
+    void* const address = const_cast<void*>(sealed.data());
+    c10::DataPtr data(address, use_sealed(sealed), &release_sealed, sealed.device());
+    at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
+        c10::Storage(make_storage(std::move(data), static_cast<int64_t>(sealed.nbytes()))),
+        impl.key_set(),
+        impl.dtype());
+    tensor.unsafeGetTensorImpl()->set_sizes_and_strides(impl.sizes(), impl.strides(), impl.storage_offset());
+    *out = new at::Tensor(std::move(tensor));
+  });
+}
+
 // Writes the elements of `t`, whose shape is `shape`, to row-major host memory, whatever the device. Lazy elements are
 // computed.
-bool dlbridge_copy_to_host(const at::Tensor* t, const int64_t* shape, int64_t ndim, void* target, char** error) {
+bool dlbridge_copy_to_host(
+    const at::Tensor* t,
+    const int64_t* shape,
+    int64_t ndim,
+    void* target,
+    char** error) noexcept {
   return guarded(error, [&] {
     const at::IntArrayRef sizes(shape, static_cast<size_t>(ndim));
     TORCH_CHECK(t->sizes() == sizes, "the tensor was resized while it was copied");
@@ -348,7 +388,7 @@ bool dlbridge_copy_to_host(const at::Tensor* t, const int64_t* shape, int64_t nd
 bool dlbridge_clone(
     const DlbridgeMemory* memory,
     at::Tensor** out,
-    char** error) {
+    char** error) noexcept {
   return guarded(error, [&] {
     const auto sizes = memory->sizes();
     auto options = at::TensorOptions().dtype(memory->dtype()).device(memory->device());
@@ -359,7 +399,35 @@ bool dlbridge_clone(
   });
 }
 
-void dlbridge_free(char* text) {
+void dlbridge_free(char* text) noexcept {
   std::free(text);
 }
 }
+
+namespace {
+
+template <class Function>
+struct is_noexcept : std::false_type {};
+template <class Result, class... Arguments>
+struct is_noexcept<Result (*)(Arguments...) noexcept> : std::true_type {};
+
+template <class... Functions>
+constexpr bool are_noexcept(Functions...) {
+  return (is_noexcept<Functions>::value && ...);
+}
+
+}  // namespace
+
+// Everything that Rust calls, and what libtorch calls where nothing may be thrown. A test holds this list to shim.rs.
+static_assert(are_noexcept(
+    &dlbridge_describe,
+    &dlbridge_is_unique,
+    &dlbridge_retain,
+    &dlbridge_release,
+    &dlbridge_import,
+    &dlbridge_unseal,
+    &dlbridge_copy_to_host,
+    &dlbridge_clone,
+    &dlbridge_free,
+    &release,
+    &release_sealed));

@@ -14,7 +14,7 @@ struct Row {
 }
 
 /// Every type that libtorch and DLPack have in common. tch's `Kind` lacks the wide unsigned integers and two small
-/// floats; tensors of these types can be exported and imported all the same.
+/// floats; tensors of these types can be exported and imported all the same. (Axiom *numbers*.)
 static ROWS: [Row; 22] = [
     row(0, DataType::UINT8, 1, Some(Kind::Uint8)),
     row(1, DataType::INT8, 1, Some(Kind::Int8)),

@@ -2,7 +2,7 @@
 
 use dlbridge_core::{Descriptor, Device, Error, Export, Flags, Memory, ReadOnly, Reason, Tensor};
 
-use crate::shim::Dense;
+use crate::shim::{self, Dense};
 use crate::{NAME, Tch};
 
 /// Implements the export of each type. `by_value` says that the caller gives up the tensor: it is then shared, as
@@ -12,8 +12,8 @@ macro_rules! exports {
     ($($ty:ty, by_value: $by_value:literal;)*) => {$(
         impl Export<Tch> for $ty {
             fn export(self) -> Result<Tensor, Error> {
-                // If `self` is owned, it is dropped at the end, and with it the last handle that could write.
-                share(&self, $by_value)
+                // SAFETY: if `self` is owned, it is dropped at the end; a reference is not given up.
+                unsafe { share(&self, $by_value) }
             }
 
             fn export_copy(&self) -> Result<Tensor, Error> {
@@ -45,22 +45,33 @@ exports! {
 /// As for the safe export, except that other handles are no error.
 #[inline]
 pub unsafe fn export_shared(tensor: &tch::Tensor) -> Result<Tensor, Error> {
-    Dense::read(tensor, |dense| {
+    let shared = |dense: Dense<'_>| {
         if dense.is_lazy() {
             return Err(Error::CopyRequired { framework: NAME, reason: Reason::Lazy });
         }
         if dense.is_copy_on_write() {
             return Err(Error::CopyRequired { framework: NAME, reason: Reason::NotUnique });
         }
-        Ok(own(dense, Flags::READ_ONLY))
-    })
+        // SAFETY: the tensor is not lazy; the rest is the caller's promise.
+        Ok(unsafe { own(&dense, Flags::READ_ONLY) })
+    };
+    // SAFETY: the closure runs no code of others.
+    unsafe { Dense::read(tensor, shared) }
 }
 
-fn share(tensor: &tch::Tensor, by_value: bool) -> Result<Tensor, Error> {
-    Dense::read(tensor, |dense| match sharing(dense, by_value) {
-        Ok(flags) => Ok(own(dense, flags)),
+/// Shares a tensor if nobody else can write it.
+///
+/// # Safety
+/// If `by_value`, the caller drops the tensor without using it again.
+unsafe fn share(tensor: &tch::Tensor, by_value: bool) -> Result<Tensor, Error> {
+    let shared = |dense: Dense<'_>| match sharing(&dense, by_value) {
+        // SAFETY: the tensor is not lazy. Sealed memory is written by nobody (axioms *seal* and *const*). Other memory
+        // can be reached by nobody else when the caller has dropped the tensor (axioms *counts* and *apart*).
+        Ok(flags) => Ok(unsafe { own(&dense, flags) }),
         Err(reason) => Err(Error::CopyRequired { framework: NAME, reason }),
-    })
+    };
+    // SAFETY: the closure runs no code of others.
+    unsafe { Dense::read(tensor, shared) }
 }
 
 /// The flags to share with, or why the tensor cannot be shared. `by_value` says that the caller gives up the tensor.
@@ -76,13 +87,18 @@ fn sharing(dense: &Dense<'_>, by_value: bool) -> Result<Flags, Reason> {
     }
 }
 
-/// Shares the memory. The caller has made sure that this is sound: nobody writes, or nobody else has access.
-fn own(dense: &Dense<'_>, flags: Flags) -> Tensor {
+/// A tensor that keeps the memory of a libtorch tensor, and shares it.
+///
+/// # Safety
+/// The libtorch tensor is not lazy. As long as the result or anything made from it lives, nobody else writes the memory;
+/// if `flags` lacks `READ_ONLY`, nobody else reads it either.
+unsafe fn own(dense: &Dense<'_>, flags: Flags) -> Tensor {
     let (shape, strides) = (dense.shape(), dense.strides());
     // `is_valid: false`, because libtorch makes booleans of any bytes.
     let memory = Memory { dtype: dense.dtype, device: dense.device, flags, is_valid: false };
-    // SAFETY: libtorch's sizes and strides, checked to lie within the storage, whose memory the owner keeps. Its memory
-    // counts as initialised even where `empty` made it: libtorch hands it out the same way.
+    // SAFETY: the sizes and strides were checked to lie within the storage. The owner keeps the memory of the storage
+    // (axioms *storage* and *deleter*), which is initialised (axiom *initialised*), and gives no access to it. That
+    // nobody else writes or reads it is the caller's promise.
     unsafe {
         Tensor::from_owner(dense.retain(), memory, shape.len(), |_, lengths, steps| {
             lengths.copy_from_slice(shape);
@@ -97,29 +113,36 @@ fn describe<R>(
     by_value: bool,
     read: impl FnOnce(&Descriptor<'_>, Option<Reason>) -> R,
 ) -> Result<R, Error> {
-    Dense::read(tensor, |dense| {
-        let (flags, reason) = match sharing(dense, by_value) {
+    let described = |dense: Dense<'_>| {
+        let (flags, reason) = match sharing(&dense, by_value) {
             Ok(flags) => (flags, None),
             Err(reason) => (Flags::empty(), Some(reason)),
         };
         dense.describe(flags, |tensor| read(tensor, reason))
-    })
+    };
+    // SAFETY: `read`, which is code of others, runs when `describe` has taken the `Dense` away.
+    unsafe { Dense::read(tensor, described) }
 }
 
 /// A copy on the same device. libtorch makes it, and computes lazy elements; in host memory it goes into a vector.
 fn copy(tensor: &tch::Tensor) -> Result<Tensor, Error> {
-    Dense::read(tensor, |dense| {
+    let copied = |dense: Dense<'_>| {
         if dense.device != Device::CPU {
             let failed = |error: tch::TchError| Error::Framework { framework: NAME, message: error.to_string().into() };
             let copy =
                 tensor.f_zeros_like().and_then(|mut copy| copy.f_copy_(tensor).map(|()| copy)).map_err(failed)?;
-            return Dense::read(&copy, |copy| Ok(own(copy, Flags::COPIED)));
+            // SAFETY: the new tensor is not lazy, nobody else has it, and it is dropped at the end of this block.
+            let owned = |copy: Dense<'_>| Ok(unsafe { own(&copy, Flags::COPIED) });
+            // SAFETY: the closure runs no code of others.
+            return unsafe { Dense::read(&copy, owned) };
         }
         dense.describe(Flags::empty(), |like| {
-            // SAFETY: `filled` gives room for all elements of `like`.
-            let write = |target| unsafe { dense.copy_to_host(like.shape(), target) };
-            // SAFETY: libtorch copies all elements, or fails.
+            // SAFETY: `filled` gives room for all elements of `like`, which has the tensor's type.
+            let write = |target| unsafe { shim::copy_to_host(tensor, like.shape(), target) };
+            // SAFETY: libtorch copies all elements, or fails (axiom *copy*).
             unsafe { Tensor::filled(like, write) }
         })?
-    })
+    };
+    // SAFETY: the closure runs no code of others.
+    unsafe { Dense::read(tensor, copied) }
 }

@@ -28,7 +28,8 @@ impl Import<Tch> for ReadOnly<tch::Tensor> {
 
     fn import(tensor: Tensor) -> Result<Self, Error> {
         let sealed = share(tensor, true)?;
-        // SAFETY: the storage is sealed: libtorch throws on every access that could write, through whatever tensor.
+        // SAFETY: libtorch refuses to write the storage (axioms *seal* and *const*). Who asks for an `unsealed` tensor
+        // promises not to write it.
         Ok(unsafe { Self::new(sealed) })
     }
 
@@ -81,14 +82,18 @@ fn share(tensor: Tensor, sealed: bool) -> Result<tch::Tensor, Error> {
     let target = target(&tensor.descriptor())?;
     match obstacle(&tensor.descriptor(), &target, sealed) {
         Some(reason) => Err(Error::CopyRequired { framework: NAME, reason }),
-        None => shim::import(tensor, &target, sealed),
+        // SAFETY: the target is that of the tensor, and there is no obstacle: the elements are aligned, no stride is
+        // negative, and memory that others use, or that is read-only, is sealed.
+        None => unsafe { shim::import(tensor, &target, sealed) },
     }
 }
 
 fn copy(tensor: &TensorRef<'_>, sealed: bool) -> Result<tch::Tensor, Error> {
     let target = target(tensor)?;
     if target.device == tch::Device::Cpu {
-        return shim::import(tensor.to_contiguous()?, &target, sealed);
+        let copy = tensor.to_contiguous()?;
+        // SAFETY: the copy has the type of the target, is aligned to it, row-major and writable.
+        return unsafe { shim::import(copy, &target, sealed) };
     }
     if tensor.strides().iter().any(|stride| stride < 0) {
         return Err(Error::Unsupported { framework: NAME, what: "negative strides on a GPU" });

@@ -63,7 +63,7 @@ const OVERFLOW: u32 = 512;
 const COPY_ON_WRITE: u32 = 1024;
 
 unsafe extern "C" {
-    fn dlbridge_describe(tensor: *const C_tensor, info: *mut Info, error: *mut *mut c_char) -> bool;
+    fn dlbridge_describe(tensor: *const C_tensor, info: *mut Info, error: &mut Message) -> bool;
     fn dlbridge_is_unique(tensor: *const C_tensor) -> bool;
     fn dlbridge_retain(tensor: *const C_tensor, sealed: bool) -> *mut c_void;
     fn dlbridge_release(owner: *mut c_void, sealed: bool);
@@ -72,57 +72,62 @@ unsafe extern "C" {
         memory: *const Memory,
         sealed: bool,
         out: *mut *mut C_tensor,
-        error: *mut *mut c_char,
+        error: &mut Message,
     ) -> bool;
+    fn dlbridge_unseal(tensor: *const C_tensor, out: *mut *mut C_tensor, error: &mut Message) -> bool;
     fn dlbridge_copy_to_host(
         tensor: *const C_tensor,
         shape: *const i64,
         ndim: i64,
         target: *mut c_void,
-        error: *mut *mut c_char,
+        error: &mut Message,
     ) -> bool;
-    fn dlbridge_clone(memory: *const Memory, out: *mut *mut C_tensor, error: *mut *mut c_char) -> bool;
+    fn dlbridge_clone(memory: *const Memory, out: *mut *mut C_tensor, error: &mut Message) -> bool;
     fn dlbridge_free(text: *mut c_char);
+}
+
+/// A place for the text of an error.
+///
+/// # Invariants
+/// 1. It holds a C string that the shim has made and nobody else has, or nothing. Only the shim fills it.
+#[repr(transparent)]
+struct Message(Option<NonNull<c_char>>);
+
+impl Message {
+    #[cold]
+    fn to_error(&self) -> Error {
+        // SAFETY: a C string, by invariant 1 of `Message`.
+        let text = self.0.map(|text| unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy());
+        let message = text.as_deref().map_or("no memory for the message", |text| text.lines().next().unwrap_or(""));
+        Error::Framework { framework: NAME, message: message.into() }
+    }
+}
+
+impl Drop for Message {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(text) = self.0 {
+            // SAFETY: a text of the shim's, which is this one's alone, by invariant 1 of `Message`.
+            unsafe { dlbridge_free(text.as_ptr()) };
+        }
+    }
 }
 
 /// Runs a shim function that reports failure through an error text.
 #[inline]
-fn call(body: impl FnOnce(*mut *mut c_char) -> bool) -> Result<(), Error> {
-    let mut text = ptr::null_mut();
-    match body(&mut text) {
+fn call(body: impl FnOnce(&mut Message) -> bool) -> Result<(), Error> {
+    let mut message = Message(None);
+    match body(&mut message) {
         true => Ok(()),
-        // SAFETY: the shim gives a C string of its own, or none.
-        false => Err(unsafe { failure(text) }),
+        false => Err(message.to_error()),
     }
-}
-
-/// Makes an error of the text that a shim function reports, and frees the text.
-///
-/// # Safety
-/// `text` is NULL or a C string of the shim's that nobody uses afterwards.
-#[cold]
-unsafe fn failure(text: *mut c_char) -> Error {
-    let Some(text) = NonNull::new(text) else {
-        return framework("no memory for the message");
-    };
-    // SAFETY: the caller's promise.
-    let message = unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy();
-    let error = framework(message.lines().next().unwrap_or_default());
-    drop(message);
-    // SAFETY: the caller's promise.
-    unsafe { dlbridge_free(text.as_ptr()) };
-    error
-}
-
-fn framework(message: &str) -> Error {
-    Error::Framework { framework: NAME, message: message.into() }
 }
 
 /// A dense tensor with a storage, as libtorch describes it.
 ///
 /// # Invariants
-/// 1. The numbers in `info` point into the tensor, which is alive. Another handle to it can change them in place, so
-///    they are read before anybody else's code runs.
+/// 1. The tensor is as `info` says, and the numbers that `info` points to are in it (axiom *metadata*). Another handle
+///    could change all of that in place, so no code of others runs as long as this lives.
 pub(crate) struct Dense<'a> {
     info: &'a Info,
     tensor: &'a tch::Tensor,
@@ -133,10 +138,16 @@ pub(crate) struct Dense<'a> {
 impl Dense<'_> {
     /// Calls `read` with the description of a tensor, if DLPack can express the tensor at all. The description is
     /// borrowed and not returned, because moving it just after libtorch has written it would stall the processor.
+    ///
+    /// # Safety
+    /// `read` runs no code of others while it has the [`Dense`]; [`Dense::describe`] takes it away.
     #[inline(always)]
-    pub(crate) fn read<R>(tensor: &tch::Tensor, read: impl FnOnce(&Dense<'_>) -> Result<R, Error>) -> Result<R, Error> {
+    pub(crate) unsafe fn read<R>(
+        tensor: &tch::Tensor,
+        read: impl FnOnce(Dense<'_>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
         let mut info = MaybeUninit::<Info>::uninit();
-        // SAFETY: `tensor` is alive; `info` is written on success.
+        // SAFETY: a live tensor (axiom *handle*); `info` is written on success.
         call(|error| unsafe { dlbridge_describe(tensor.as_ptr(), info.as_mut_ptr(), error) })?;
         // SAFETY: written, as the call succeeded.
         let info = unsafe { info.assume_init_ref() };
@@ -144,17 +155,15 @@ impl Dense<'_> {
         let device = info.device()?;
         let dtype = dtype::of_scalar_type(info.scalar_type)?;
         info.check_storage(dtype)?;
-        read(&Dense { info, tensor, dtype, device })
+        read(Dense { info, tensor, dtype, device })
     }
 
-    /// The lengths, as they are at this moment.
     #[inline]
     pub(crate) fn shape(&self) -> &[i64] {
         // SAFETY: invariant 1 of `Dense`.
         unsafe { numbers(self.info.shape, self.info.ndim) }
     }
 
-    /// The strides, as they are at this moment.
     pub(crate) fn strides(&self) -> &[i64] {
         // SAFETY: invariant 1 of `Dense`.
         unsafe { numbers(self.info.strides, self.info.ndim) }
@@ -175,7 +184,7 @@ impl Dense<'_> {
         self.info.flags & COPY_ON_WRITE != 0
     }
 
-    /// Whether it shares read-only memory, so that libtorch refuses to write it.
+    /// Whether its memory was imported to be read only, so that nobody writes it.
     pub(crate) fn is_sealed(&self) -> bool {
         self.info.flags & SEALED != 0
     }
@@ -183,12 +192,12 @@ impl Dense<'_> {
     /// Whether no other tensor, view or autograd graph refers to it.
     pub(crate) fn is_unique(&self) -> bool {
         // The shim would ask the allocator of the storage, which for a zero tensor does not live as long as the tensor.
-        // SAFETY: a live, dense tensor.
+        // SAFETY: a live, dense tensor, by invariant 1 of `Dense`.
         !self.is_lazy() && unsafe { dlbridge_is_unique(self.tensor.as_ptr()) }
     }
 
     /// Calls `read` with a description that stays the same even if the tensor changes.
-    pub(crate) fn describe<R>(&self, flags: Flags, read: impl FnOnce(&Descriptor<'_>) -> R) -> Result<R, Error> {
+    pub(crate) fn describe<R>(self, flags: Flags, read: impl FnOnce(&Descriptor<'_>) -> R) -> Result<R, Error> {
         let shape: Dims = self.shape().iter().copied().collect();
         let strides: Dims = self.strides().iter().copied().collect();
         let described = if self.is_lazy() {
@@ -204,19 +213,30 @@ impl Dense<'_> {
     /// A new reference to the owner of the memory.
     pub(crate) fn retain(&self) -> Owner {
         let sealed = self.is_sealed();
-        // SAFETY: a tensor with a storage of this kind, as libtorch said.
+        // SAFETY: a live tensor with a storage of this kind, by invariant 1 of `Dense`.
         Owner { raw: unsafe { dlbridge_retain(self.tensor.as_ptr(), sealed) }, sealed }
     }
 
-    /// Writes the elements to host memory in row-major order.
-    ///
-    /// # Safety
-    /// `target` has room for the elements of `shape`.
-    pub(crate) unsafe fn copy_to_host(&self, shape: &[i64], target: *mut u8) -> Result<(), Error> {
-        let (tensor, ndim) = (self.tensor.as_ptr(), shape.len() as i64);
-        // SAFETY: the tensor is alive; the caller's promise for `target`. The shim refuses a tensor of another shape.
-        call(|error| unsafe { dlbridge_copy_to_host(tensor, shape.as_ptr(), ndim, target.cast(), error) })
+    /// Another tensor over the memory of a sealed one, or another handle to one that is not.
+    pub(crate) fn unseal(&self) -> Result<tch::Tensor, Error> {
+        if !self.is_sealed() {
+            return Ok(self.tensor.shallow_clone());
+        }
+        // SAFETY: a live tensor that is sealed, by invariant 1 of `Dense`.
+        let unsealed = |out, error: &mut _| unsafe { dlbridge_unseal(self.tensor.as_ptr(), out, error) };
+        // SAFETY: the new tensor is nobody else's.
+        unsafe { made(unsealed) }
     }
+}
+
+/// Writes the elements of a tensor to host memory in row-major order. One of another shape is refused.
+///
+/// # Safety
+/// `target` has room for elements of the tensor's type in this shape.
+pub(crate) unsafe fn copy_to_host(tensor: &tch::Tensor, shape: &[i64], target: *mut u8) -> Result<(), Error> {
+    let (tensor, ndim) = (tensor.as_ptr(), shape.len() as i64);
+    // SAFETY: a live tensor (axiom *handle*); the caller's promise for `target`.
+    call(|error| unsafe { dlbridge_copy_to_host(tensor, shape.as_ptr(), ndim, target.cast(), error) })
 }
 
 /// Refuses what DLPack cannot express.
@@ -255,12 +275,12 @@ pub(crate) struct Owner {
     sealed: bool,
 }
 
-// SAFETY: the count is atomic, and the reference gives no access to the memory.
+// SAFETY: the reference gives no access to the memory, and can be given back on any thread (axiom *counts*).
 unsafe impl Send for Owner {}
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        // SAFETY: the reference that `Dense::retain` took, given back once.
+        // SAFETY: the reference that `Dense::retain` took, given back once (axiom *counts*).
         unsafe { dlbridge_release(self.raw, self.sealed) };
     }
 }
@@ -304,14 +324,22 @@ impl Memory {
     }
 }
 
-/// A libtorch tensor over the memory of `tensor`, which has no negative strides on axes longer than 1.
-pub(crate) fn import(tensor: Tensor, target: &Target, sealed: bool) -> Result<tch::Tensor, Error> {
+/// A libtorch tensor over the memory of `tensor`.
+///
+/// # Safety
+/// 1. `target` is for the type and the device of `tensor`, whose elements are aligned to it.
+/// 2. No axis longer than 1 has a negative stride, unless there are no elements.
+/// 3. If the tensor is marked as read-only, or others use the gaps between its elements, `sealed` is true.
+pub(crate) unsafe fn import(tensor: Tensor, target: &Target, sealed: bool) -> Result<tch::Tensor, Error> {
     let managed = tensor.into_raw();
     // SAFETY: alive until the call takes it over; `into_raw` leaves no `byte_offset`.
     let memory = Memory::new(unsafe { &managed.as_ref().dl_tensor }, target);
-    // SAFETY: the call takes over `managed`, calls its deleter once, and copies the numbers first. Extent, sizes and
-    // signs are checked, so that nothing overflows.
-    made(|out, error| unsafe { dlbridge_import(managed.as_ptr().cast(), &memory, sealed, out, error) })
+    let managed = managed.as_ptr().cast();
+    // SAFETY: the call takes over `managed`, whose deleter runs once (axiom *deleter*), and copies the numbers first. A
+    // `Tensor` has checked them, so that nothing overflows; the caller's promise for the rest.
+    let imported = |out, error: &mut _| unsafe { dlbridge_import(managed, &memory, sealed, out, error) };
+    // SAFETY: the new tensor is nobody else's.
+    unsafe { made(imported) }
 }
 
 /// A tensor in libtorch's own memory, with a copy of the elements of memory on one of its devices.
@@ -321,13 +349,18 @@ pub(crate) fn import(tensor: Tensor, target: &Target, sealed: bool) -> Result<tc
 pub(crate) unsafe fn clone(tensor: &Descriptor<'_>, target: &Target) -> Result<tch::Tensor, Error> {
     let memory = Memory::new(&tensor.to_raw(), target);
     // SAFETY: checked numbers that outlive the call; the caller's promise for the memory.
-    made(|out, error| unsafe { dlbridge_clone(&memory, out, error) })
+    let cloned = |out, error: &mut _| unsafe { dlbridge_clone(&memory, out, error) };
+    // SAFETY: the new tensor is nobody else's.
+    unsafe { made(cloned) }
 }
 
 /// Runs a shim function that makes a tensor.
-fn made(body: impl FnOnce(*mut *mut C_tensor, *mut *mut c_char) -> bool) -> Result<tch::Tensor, Error> {
+///
+/// # Safety
+/// If `body` gives true, it has written a tensor that nobody else owns.
+unsafe fn made(body: impl FnOnce(*mut *mut C_tensor, &mut Message) -> bool) -> Result<tch::Tensor, Error> {
     let mut tensor = ptr::null_mut();
     call(|error| body(&mut tensor, error))?;
-    // SAFETY: a new tensor, owned by nobody else.
+    // SAFETY: the caller's promise.
     Ok(unsafe { tch::Tensor::from_ptr(tensor) })
 }

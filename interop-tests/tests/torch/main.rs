@@ -4,6 +4,9 @@
 
 mod handles;
 mod memory;
+mod operations;
+mod proofs;
+mod sealed;
 mod types;
 mod views;
 

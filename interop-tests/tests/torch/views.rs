@@ -71,6 +71,19 @@ fn a_writable_import_may_grow_and_lets_go_of_foreign_memory() {
 }
 
 #[test]
+fn no_view_reaches_beyond_its_storage() {
+    let torch: Torch = import(Producer::f32(&[4], &[7.; 4])).share().unwrap();
+    let shifted = torch.narrow(0, 2, 2);
+    assert!(shifted.f_as_strided([2], [1], 2).is_ok());
+    for (size, stride, offset) in [(5, 1, 0), (2, 4, 0), (1, 1, 4), (2, 1, -1)] {
+        assert!(shifted.f_as_strided([size], [stride], offset).is_err());
+        assert!(torch.f_as_strided([size], [stride], offset).is_err());
+    }
+    assert!(torch.f_view_dtype(Kind::ComplexDouble).is_ok());
+    assert!(torch.narrow(0, 0, 3).f_view_dtype(Kind::Double).is_err());
+}
+
+#[test]
 fn the_deleter_runs_after_the_last_view_on_whatever_thread() {
     let producer = Producer::f32(&[4, 4], &[1.; 16]);
     let calls = producer.calls();
