@@ -177,6 +177,32 @@ fn thousands_of_vectors_on_several_threads() {
     assert_eq!(released.load(Ordering::SeqCst), 2000);
 }
 
+/// More than the small table of the registry takes.
+#[test]
+fn thousands_of_vectors_at_a_time() {
+    const COUNT: usize = 3000;
+    let memory = vec![1f32; LEAST + COUNT];
+    let released: Arc<AtomicUsize> = Arc::default();
+    let adopt_at = |at: usize| {
+        let owner = Owner(Box::new([]), released.clone());
+        // SAFETY: nobody writes the elements, and they are there until all vectors are gone.
+        unsafe { adopt(memory[at..].as_ptr().cast_mut(), LEAST, owner) }.map_err(|it| it.error).unwrap()
+    };
+    let mut vecs: Vec<_> = (0..COUNT).map(adopt_at).collect();
+    // Ordinary blocks are none of them, whatever becomes of these.
+    let ordinary: Vec<_> = (0..COUNT).map(|_| vec![0u8; LEAST]).collect();
+    // In an order that is neither that of adoption nor its reverse.
+    for count in 1..=COUNT / 2 {
+        drop(vecs.swap_remove(count * 7919 % vecs.len()));
+        assert_eq!(released.load(Ordering::SeqCst), count);
+    }
+    drop(ordinary);
+    vecs.extend((0..COUNT / 2).map(adopt_at));
+    assert!(vecs.iter().all(|vec| vec[LEAST - 1] == 1.));
+    drop(vecs);
+    assert_eq!(released.load(Ordering::SeqCst), COUNT + COUNT / 2);
+}
+
 #[test]
 fn deferred_owners_wait_until_they_are_asked_for() {
     let released: Arc<AtomicUsize> = Arc::default();

@@ -3,16 +3,12 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::alloc::{GlobalAlloc, Layout};
-use core::hint;
 use core::mem::{align_of, size_of};
-use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use super::registry::{registry, Adopted};
+use super::probe::{is_installed, is_reached_by};
+use super::registry::{registry, Adopted, LEAST};
 use crate::error::{Error, Reason, Rejected};
 use crate::types::Element;
-
-/// The smallest block that is adopted, in bytes.
-pub const LEAST: usize = 16 << 10;
 
 /// A global allocator that frees adopted blocks by dropping their owners, and leaves all others to `A`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,7 +39,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Adopting<A> {
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if layout.size() >= LEAST && registry().may_have(block) {
-            if let Some(adopted) = registry().take(block, layout.size()) {
+            if let Some(adopted) = registry().take(block, layout) {
                 return release(adopted);
             }
         }
@@ -67,7 +63,7 @@ impl<A: GlobalAlloc> Adopting<A> {
     /// As [`GlobalAlloc::realloc`].
     #[cold]
     unsafe fn realloc_adopted(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        let Some(adopted) = registry().take(block, layout.size()) else {
+        let Some(adopted) = registry().take(block, layout) else {
             // SAFETY: the caller's promise; the block is not adopted.
             return unsafe { self.0.realloc(block, layout, size) };
         };
@@ -93,81 +89,31 @@ extern "C" fn release(adopted: Box<Adopted>) {
     drop(adopted);
 }
 
-/// Whether an [`Adopting`] is the global allocator of this process. The first call finds out by a test.
-pub fn is_installed() -> bool {
-    const UNKNOWN: u8 = 0;
-    const PROBING: u8 = 1;
-    const NO: u8 = 2;
-    const YES: u8 = 3;
-    static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
-    loop {
-        match STATE.load(Ordering::Acquire) {
-            // Only one probe may run at a time: another one could be given the address that this one has freed, and
-            // take its entry.
-            UNKNOWN => {
-                if STATE.compare_exchange(UNKNOWN, PROBING, Ordering::Acquire, Ordering::Acquire).is_ok() {
-                    STATE.store(if probe() { YES } else { NO }, Ordering::Release);
-                }
-            }
-            PROBING => hint::spin_loop(),
-            state => return state == YES,
-        }
-    }
-}
-
-/// Registers an ordinary block as adopted, frees it, and sees whether the owner is dropped and the block left alone.
-/// Nothing else is registered meanwhile, because [`adopt`] first waits for the result.
-fn probe() -> bool {
-    const PATTERN: u8 = 0xa5;
-    struct Seen(*const AtomicBool);
-    // SAFETY: the flag outlives the probe, and is atomic.
-    unsafe impl Send for Seen {}
-    impl Drop for Seen {
-        fn drop(&mut self) {
-            // SAFETY: as above.
-            unsafe { &*self.0 }.store(true, Ordering::Relaxed);
-        }
-    }
-    let seen = AtomicBool::new(false);
-    let Ok(layout) = Layout::from_size_align(LEAST, align_of::<u128>()) else { return false };
-    // SAFETY: the size is not 0.
-    let block = hint::black_box(unsafe { alloc::alloc::alloc(layout) });
-    if block.is_null() {
-        return false;
-    }
-    // SAFETY: the block has that many bytes.
-    unsafe { block.write_bytes(PATTERN, LEAST) };
-    let owner = Box::new(Seen(&seen));
-    registry().put(Adopted::new(block as usize, LEAST, owner));
-    // SAFETY: allocated above, and not used afterwards unless it has not been freed.
-    unsafe { alloc::alloc::dealloc(hint::black_box(block), layout) };
-    if seen.load(Ordering::Relaxed) {
-        // The adopting allocator has dropped the owner and left the block alone. If an allocator around it overwrote
-        // what is freed, it would overwrite foreign memory too. SAFETY: the block has not been freed.
-        let is_intact = (0..LEAST).all(|at| unsafe { block.wrapping_add(at).read_volatile() } == PATTERN);
-        // SAFETY: as above; it is freed now as the ordinary block that it is.
-        unsafe { alloc::alloc::dealloc(block, layout) };
-        return is_intact;
-    }
-    // No adopting allocator is installed, so that nobody else has looked at the entry.
-    drop(registry().take(block, LEAST));
-    false
-}
-
 /// Checks that a block of `size` bytes at this address can be adopted as elements of this alignment: the allocator must
-/// be installed, and the block large enough and aligned.
+/// be installed and get such blocks when they are freed, and the block be large enough and aligned.
+///
+/// The first time that it is asked about a size and an alignment, it allocates and frees a block of them.
 ///
 /// # Errors
-/// Why not: [`Reason::ForeignMemory`] if no [`Adopting`] is installed, [`Reason::Misaligned`], [`Reason::Small`].
+/// Why not: [`Reason::ForeignMemory`] if no [`Adopting`] gets such blocks, or if there is no memory to see whether it
+/// does; [`Reason::Misaligned`], [`Reason::Small`].
 pub fn check(address: usize, size: usize, align: usize) -> Result<(), Reason> {
+    layout(address, size, align).map(drop)
+}
+
+/// What the block is freed as, if [`check`] accepts it.
+fn layout(address: usize, size: usize, align: usize) -> Result<Layout, Reason> {
+    let layout = Layout::from_size_align(size, align).map_err(|_| Reason::ForeignMemory)?;
     if !is_installed() {
         Err(Reason::ForeignMemory)
     } else if address % align != 0 {
         Err(Reason::Misaligned { align })
     } else if size < LEAST {
         Err(Reason::Small)
+    } else if !is_reached_by(layout) {
+        Err(Reason::ForeignMemory)
     } else {
-        Ok(())
+        Ok(layout)
     }
 }
 
@@ -190,11 +136,11 @@ pub unsafe fn adopt<T: Element, O: Send + 'static>(
     owner: O,
 ) -> Result<Vec<T>, Rejected<O>> {
     let size = len.saturating_mul(size_of::<T>());
-    let error = match check(elements as usize, size, align_of::<T>()) {
+    let error = match layout(elements as usize, size, align_of::<T>()) {
         _ if elements.is_null() => Error::NullData { elements: len },
         Err(reason) => Error::CopyRequired { framework: "the adopting allocator", reason },
-        Ok(()) => {
-            registry().put(Adopted::new(elements as usize, size, Box::new(owner)));
+        Ok(layout) => {
+            registry().put(Adopted::new(elements as usize, layout, Box::new(owner)));
             // SAFETY: the block now belongs to the global allocator, with just this size and alignment; by promise (1)
             // its elements are initialised.
             return Ok(unsafe { Vec::from_raw_parts(elements, len, len) });

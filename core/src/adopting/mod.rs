@@ -32,13 +32,22 @@
 //! - The compiler may drop writes to memory that is about to be freed. **What is written through an adopted vector need
 //!   not reach the producer**: adopt memory to read it, or to keep it to yourself.
 //! - Every deallocation of the process passes through the allocator: for blocks below [`LEAST`] bytes it compares the
-//!   size, for larger ones it also reads a counter, and while anything is adopted an entry of a table.
+//!   size, for larger ones it also reads a counter, and while anything is adopted an entry of a table. Where more than
+//!   a thousand blocks are adopted, it reads an entry of a second table, of 4 MiB, so that a million of them slow down
+//!   nobody.
+//! - It is the outermost allocator, or the allocators around it keep two rules:
+//!   1. Whether a block is passed on to it depends on the block's size and alignment alone, and is always the same. All
+//!      blocks of more than 512 MiB are treated alike.
+//!   2. What is passed on to be freed is not written to: that would overwrite foreign memory.
 //!
-//! - It is the outermost allocator, or those around it do not touch the blocks that they free. One that overwrites them
-//!   would overwrite foreign memory; this is detected, and then nothing is adopted. One that counts blocks counts the
-//!   freeing of adopted ones as well.
-//! - A child process of `fork` (without `exec`) does not free adopted vectors if other threads were freeing some at the
-//!   moment of the `fork`.
+//!   Both are tried before memory is adopted, once for each size and alignment: an ordinary block like it (of 512 MiB,
+//!   if it is larger) is allocated and freed, to see whether it arrives, and both its ends are as they were. Its pages
+//!   in between are not touched. What would go elsewhere or be overwritten is not adopted, nor is anything while there
+//!   is no memory for such a block. An allocator that decides by the address or by the thread, or that keeps some freed
+//!   blocks back, breaks the first rule, and may get through. One that counts blocks counts the freeing of adopted ones
+//!   as well.
+//! - A child process of `fork` (without `exec`) neither adopts nor frees adopted vectors if other threads were doing so
+//!   at the moment of the `fork`.
 //!
 //! Do not install it in a library (the choice is the application's), and do not adopt memory that somebody else writes
 //! meanwhile.
@@ -53,9 +62,12 @@
 
 mod allocator;
 mod deferred;
+mod probe;
 mod registry;
 mod sync;
 mod tensors;
 
-pub use allocator::{adopt, check, is_installed, Adopting, LEAST};
+pub use allocator::{adopt, check, Adopting};
 pub use deferred::{release_deferred, Deferred};
+pub use probe::is_installed;
+pub use registry::LEAST;

@@ -1,51 +1,69 @@
-//! Which blocks are adopted.
+//! The adopted blocks, by their address.
 
 use alloc::boxed::Box;
+use core::alloc::Layout;
 
-use super::sync::{spin, statics, AtomicBool, AtomicUsize, Guarded, Ordering};
+use super::sync::{spin, statics, AtomicUsize, Guarded, Ordering};
+
+/// The smallest block that is adopted, in bytes.
+pub const LEAST: usize = 16 << 10;
 
 /// A block that is adopted.
 pub(super) struct Adopted {
     address: usize,
-    size: usize,
+    /// What it is freed as.
+    layout: Layout,
     _owner: Box<dyn Send>,
-    /// The next one of the same bucket.
+    /// The next one of the same slot, which came before this one.
     next: Option<Box<Adopted>>,
+    /// The marks of those that came before, some of which may be gone.
+    marks_before: usize,
 }
 
-/// The adopted blocks: a counter and a filter, which suffice to say no for almost all other blocks, and buckets, each
-/// with a lock that is only held briefly.
-pub(super) struct Registry {
-    live: AtomicUsize,
-    /// For each hash, the number of adopted blocks that have it.
-    filter: [AtomicUsize; Self::FILTER],
-    buckets: [Bucket; Self::BUCKETS],
-}
+impl Adopted {
+    pub(super) fn new(address: usize, layout: Layout, owner: Box<dyn Send>) -> Box<Self> {
+        Box::new(Self { address, layout, _owner: owner, next: None, marks_before: 0 })
+    }
 
-struct Bucket {
-    is_locked: AtomicBool,
-    // Invariant: only accessed by the thread that has set `is_locked`.
-    first: Guarded<Option<Box<Adopted>>>,
-}
-
-// SAFETY: `with` gives access to one thread at a time, and `Adopted` is `Send`.
-unsafe impl Sync for Bucket {}
-
-impl Bucket {
-    /// Runs `access` under the lock. `access` must neither allocate nor free, or a thread could wait for itself.
-    fn with<R>(&self, access: impl FnOnce(&mut Option<Box<Adopted>>) -> R) -> R {
-        while self.is_locked.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            spin();
-        }
-        // SAFETY: the invariant; the lock is held.
-        let result = unsafe { self.first.with(access) };
-        self.is_locked.store(false, Ordering::Release);
-        result
+    fn mark(&self) -> usize {
+        Slot::mark(hash(self.address))
     }
 }
 
+/// A number of 32 bits that depends on all of another.
+#[inline]
+pub(super) fn hash(number: usize) -> usize {
+    ((number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
+}
+
+/// Which blocks are adopted. The first thousand is in a small table, which stays in the cache. What comes on top goes
+/// into a large one, whose pages the system gives when they are written to.
+pub(super) struct Registry {
+    /// How many blocks there are in both tables.
+    live: AtomicUsize,
+    /// How many of them are in `many`, which is not even read while there are none.
+    live_in_many: AtomicUsize,
+    few: Table<FEW>,
+    many: Table<MANY>,
+}
+
+/// So many blocks go into the small table, which has as many slots. (Under loom, the second block is one too many.)
+const FEW: usize = if cfg!(dlbridge_loom) { 1 } else { 1 << 10 };
+
+/// The slots of the large table, 4 MiB of them on machines of 64 bits. Smaller ones have no room for as many blocks.
+const MANY: usize = match () {
+    _ if cfg!(dlbridge_loom) => 1,
+    _ if cfg!(target_pointer_width = "64") => 1 << 18,
+    _ => 1 << 15,
+};
+
 statics! {
-    static REGISTRY: Registry = Registry::new();
+    static REGISTRY: Registry = Registry {
+        live: AtomicUsize::new(0),
+        live_in_many: AtomicUsize::new(0),
+        few: Table::new(),
+        many: Table::new(),
+    };
 }
 
 /// The registry of this process.
@@ -54,74 +72,133 @@ pub(super) fn registry() -> &'static Registry {
     &REGISTRY
 }
 
-impl Adopted {
-    pub(super) fn new(address: usize, size: usize, owner: Box<dyn Send>) -> Box<Self> {
-        Box::new(Self { address, size, _owner: owner, next: None })
+impl Registry {
+    /// `false` if the block is certainly not adopted. A thread that frees an adopted block has received it from the
+    /// thread that adopted it, so that it sees the entry.
+    #[inline]
+    pub(super) fn may_have(&self, block: *mut u8) -> bool {
+        if self.live.load(Ordering::Relaxed) == 0 {
+            return false;
+        }
+        let hash = hash(block as usize);
+        self.few.may_have(hash) || self.live_in_many.load(Ordering::Relaxed) != 0 && self.many.may_have(hash)
+    }
+
+    pub(super) fn put(&self, adopted: Box<Adopted>) {
+        // Which table a block is in is a matter of speed only.
+        if self.live.fetch_add(1, Ordering::Relaxed) < FEW {
+            self.few.put(adopted);
+        } else {
+            self.live_in_many.fetch_add(1, Ordering::Relaxed);
+            self.many.put(adopted);
+        }
+    }
+
+    #[cold]
+    pub(super) fn take(&self, block: *mut u8, layout: Layout) -> Option<Box<Adopted>> {
+        let address = block as usize;
+        let taken = self.few.take(address, layout).or_else(|| {
+            if self.live_in_many.load(Ordering::Relaxed) == 0 {
+                return None;
+            }
+            let taken = self.many.take(address, layout)?;
+            self.live_in_many.fetch_sub(1, Ordering::Relaxed);
+            Some(taken)
+        })?;
+        self.live.fetch_sub(1, Ordering::Relaxed);
+        Some(taken)
     }
 }
 
-impl Registry {
-    const FILTER: usize = if cfg!(dlbridge_loom) { 1 } else { 8192 };
-    const BUCKETS: usize = if cfg!(dlbridge_loom) { 1 } else { 256 };
+/// Adopted blocks by the hash of their address. A slot does not straddle a line of the cache.
+#[repr(align(64))]
+struct Table<const SLOTS: usize>([Slot; SLOTS]);
 
+impl<const SLOTS: usize> Table<SLOTS> {
     #[cfg(not(dlbridge_loom))]
     const fn new() -> Self {
-        Self {
-            live: AtomicUsize::new(0),
-            filter: [const { AtomicUsize::new(0) }; Self::FILTER],
-            buckets: [const { Bucket { is_locked: AtomicBool::new(false), first: Guarded::new(None) } }; Self::BUCKETS],
-        }
+        Self([const { Slot { state: AtomicUsize::new(0), first: Guarded::new(None) } }; SLOTS])
     }
 
     #[cfg(dlbridge_loom)]
     fn new() -> Self {
-        let bucket = |_| Bucket { is_locked: AtomicBool::new(false), first: Guarded::new(None) };
-        Self {
-            live: AtomicUsize::new(0),
-            filter: core::array::from_fn(|_| AtomicUsize::new(0)),
-            buckets: core::array::from_fn(bucket),
-        }
+        Self(core::array::from_fn(|_| Slot { state: AtomicUsize::new(0), first: Guarded::new(None) }))
     }
 
-    /// A hash of all bits of the address but the lowest four, which alignment makes alike.
     #[inline]
-    fn hash(address: usize) -> usize {
-        ((address as u64 >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
+    fn slot(&self, hash: usize) -> &Slot {
+        &self.0[hash % SLOTS]
     }
 
-    /// Returns `false` if the block is certainly not adopted. Relaxed loads are enough: whoever frees an adopted block
-    /// was given it by whoever adopted it, so that the entry is visible.
     #[inline]
-    pub(super) fn may_have(&self, block: *mut u8) -> bool {
-        self.live.load(Ordering::Relaxed) != 0
-            && self.filter[Self::hash(block as usize) % Self::FILTER].load(Ordering::Relaxed) != 0
+    fn may_have(&self, hash: usize) -> bool {
+        self.slot(hash).state.load(Ordering::Relaxed) & Slot::mark(hash) != 0
     }
 
-    pub(super) fn put(&self, mut adopted: Box<Adopted>) {
-        let hash = Self::hash(adopted.address);
-        self.live.fetch_add(1, Ordering::Relaxed);
-        self.filter[hash % Self::FILTER].fetch_add(1, Ordering::Relaxed);
-        self.buckets[hash % Self::BUCKETS].with(|first| {
-            adopted.next = first.take();
+    fn put(&self, mut adopted: Box<Adopted>) {
+        self.slot(hash(adopted.address)).with(0, |first, state| {
+            (adopted.next, adopted.marks_before) = (first.take(), *state);
+            *state |= adopted.mark();
             *first = Some(adopted);
         });
     }
 
-    #[cold]
-    pub(super) fn take(&self, block: *mut u8, size: usize) -> Option<Box<Adopted>> {
-        let (address, hash) = (block as usize, Self::hash(block as usize));
-        let taken = self.buckets[hash % Self::BUCKETS].with(|first| {
-            let mut link = first;
-            while link.as_ref().is_some_and(|adopted| (adopted.address, adopted.size) != (address, size)) {
-                link = &mut link.as_mut()?.next;
+    fn take(&self, address: usize, layout: Layout) -> Option<Box<Adopted>> {
+        let hash = hash(address);
+        if !self.may_have(hash) {
+            return None;
+        }
+        self.slot(hash).with(Slot::mark(hash), |first, state| {
+            let (mut link, mut marks_after) = (&mut *first, 0);
+            while link.as_ref().is_some_and(|adopted| (adopted.address, adopted.layout) != (address, layout)) {
+                let adopted = link.as_mut()?;
+                marks_after |= adopted.mark();
+                link = &mut adopted.next;
             }
             let mut taken = link.take()?;
             *link = taken.next.take();
+            *state = first.as_ref().map_or(0, |_| marks_after | taken.marks_before);
             Some(taken)
-        })?;
-        self.filter[hash % Self::FILTER].fetch_sub(1, Ordering::Relaxed);
-        self.live.fetch_sub(1, Ordering::Relaxed);
-        Some(taken)
+        })
+    }
+}
+
+/// The adopted blocks whose addresses have a hash in common.
+struct Slot {
+    /// [`Slot::LOCKED`], and the marks of the blocks and perhaps of some that are gone, by which a free sees almost
+    /// always that its block is none of them.
+    state: AtomicUsize,
+    // Invariant: only accessed by the thread that has locked the slot.
+    first: Guarded<Option<Box<Adopted>>>,
+}
+
+// SAFETY: `with` gives access to one thread at a time, and `Adopted` is `Send`.
+unsafe impl Sync for Slot {}
+
+impl Slot {
+    const LOCKED: usize = 1;
+
+    /// The mark of blocks with this hash: one of the other bits, chosen by the part of the hash that chooses no slot.
+    #[inline]
+    const fn mark(hash: usize) -> usize {
+        2 << ((hash >> 26) % (usize::BITS as usize - 1))
+    }
+
+    /// Runs `access` under the lock, on the blocks and on the state, of which `state` is a guess. `access` must neither
+    /// allocate nor free, or a thread could wait for itself.
+    fn with<R>(&self, mut state: usize, access: impl FnOnce(&mut Option<Box<Adopted>>, &mut usize) -> R) -> R {
+        let lock =
+            |state| self.state.compare_exchange_weak(state, state | Self::LOCKED, Ordering::Acquire, Ordering::Relaxed);
+        while let Err(found) = lock(state) {
+            state = found & !Self::LOCKED;
+            if found != state {
+                spin();
+            }
+        }
+        // SAFETY: the invariant; this thread has locked the slot.
+        let result = unsafe { self.first.with(|first| access(first, &mut state)) };
+        self.state.store(state, Ordering::Release);
+        result
     }
 }
 
@@ -133,34 +210,90 @@ mod tests {
     use super::super::sync::{AtomicPtr, Counted};
     use super::*;
 
-    /// A thread that is given a block by another one finds its owner, and drops it once, whatever the two do meanwhile.
+    const LAYOUT: Layout = Layout::new::<u128>();
+    const BLOCK: usize = 0x1000;
+
+    fn put(address: usize, owner: impl Send + 'static) {
+        registry().put(Adopted::new(address, LAYOUT, Box::new(owner)));
+    }
+
+    fn take(address: usize) -> Option<Box<Adopted>> {
+        registry().take(address as *mut u8, LAYOUT)
+    }
+
+    fn may_have(address: usize) -> bool {
+        registry().may_have(address as *mut u8)
+    }
+
+    /// Two addresses other than [`BLOCK`], with its mark or without.
+    fn others(have_its_mark: bool) -> (usize, usize) {
+        let mark = |address| Slot::mark(hash(address));
+        let mut others = (2..).map(|n| n * BLOCK).filter(|other| (mark(*other) == mark(BLOCK)) == have_its_mark);
+        (others.next().expect("one of a few"), others.next().expect("one of a few"))
+    }
+
+    /// Who gets a block from another thread finds its owner, and drops it once, whatever the two do meanwhile, and
+    /// whichever table the block is in.
     #[test]
     fn loom_a_block_that_is_passed_on_is_found_once() {
-        loom::model(|| {
-            let (passed, drops) = (Arc::new(AtomicPtr::new(core::ptr::null_mut())), Counted::counter());
-            let (block, other) = (0x1000 as *mut u8, 0x2000 as *mut u8);
-            let taker = thread::spawn({
-                let passed = Arc::clone(&passed);
-                move || {
-                    let got: *mut u8 = passed.load(Ordering::Acquire);
-                    if got.is_null() {
-                        return false;
-                    }
-                    assert!(registry().may_have(got));
-                    drop(registry().take(got, 16).expect("adopted, and passed on"));
-                    assert!(registry().take(got, 16).is_none());
-                    true
+        for (have_its_mark, is_beyond) in [(true, false), (true, true), (false, false), (false, true)] {
+            let (other, filling) = others(have_its_mark);
+            let mut model = loom::model::Builder::new();
+            // In the large table, where there is more to look at, all orders would be too many.
+            model.preemption_bound = is_beyond.then_some(2);
+            model.check(move || {
+                if is_beyond {
+                    put(filling, ());
                 }
+                let (passed, drops) = (Arc::new(AtomicPtr::new(core::ptr::null_mut())), Counted::counter());
+                let taker = thread::spawn({
+                    let passed = Arc::clone(&passed);
+                    move || {
+                        let got: *mut u8 = passed.load(Ordering::Acquire);
+                        if got.is_null() {
+                            return false;
+                        }
+                        assert!(registry().may_have(got));
+                        drop(registry().take(got, LAYOUT).expect("adopted, and passed on"));
+                        true
+                    }
+                });
+                put(BLOCK, Counted::new(&drops));
+                passed.store(BLOCK as *mut u8, Ordering::Release);
+                // Meanwhile another block of the same slot comes and goes.
+                put(other, ());
+                assert!(may_have(other));
+                assert!(take(other).is_some());
+                let is_taken = taker.join().expect("no panic");
+                assert_eq!(take(BLOCK).is_none(), is_taken);
+                assert_eq!(drops.load(Ordering::Relaxed), 1);
+                assert_eq!(take(filling).is_some(), is_beyond);
+                assert!([BLOCK, other, filling].iter().all(|address| !may_have(*address)));
             });
-            registry().put(Adopted::new(block as usize, 16, Box::new(Counted::new(&drops))));
-            passed.store(block, Ordering::Release);
-            // Meanwhile another block of the same bucket comes and goes.
-            registry().put(Adopted::new(other as usize, 16, Box::new(())));
-            assert!(registry().take(other, 16).is_some());
-            let is_taken = taker.join().expect("no panic");
-            assert_eq!(registry().take(block, 16).is_none(), is_taken);
-            assert_eq!(drops.load(Ordering::Relaxed), 1);
-            assert!(!registry().may_have(block));
-        });
+        }
+    }
+
+    /// A block that two threads adopt and free, each on its own, is there for both, and each owner is dropped once.
+    #[test]
+    fn loom_a_block_that_is_adopted_twice_is_found_twice() {
+        for (other, _) in [others(true), others(false)] {
+            loom::model(move || {
+                let (table, drops) = (Arc::new(Table::<1>::new()), Counted::counter());
+                table.put(Adopted::new(other, LAYOUT, Box::new(())));
+                let adopt_and_free = {
+                    let (table, drops) = (Arc::clone(&table), Arc::clone(&drops));
+                    move || {
+                        table.put(Adopted::new(BLOCK, LAYOUT, Box::new(Counted::new(&drops))));
+                        drop(table.take(BLOCK, LAYOUT).expect("one for each"));
+                    }
+                };
+                let thread = thread::spawn(adopt_and_free.clone());
+                adopt_and_free();
+                thread.join().expect("no panic");
+                assert!(table.take(other, LAYOUT).is_some());
+                assert!(!table.may_have(hash(BLOCK)) && !table.may_have(hash(other)));
+                assert_eq!(drops.load(Ordering::Relaxed), 2);
+            });
+        }
     }
 }

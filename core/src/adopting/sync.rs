@@ -2,9 +2,9 @@
 //! with `--cfg loom`, which users of loom set for everything that they build.)
 
 #[cfg(not(dlbridge_loom))]
-pub(super) use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+pub(super) use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 #[cfg(dlbridge_loom)]
-pub(super) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+pub(super) use loom::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 #[cfg(not(dlbridge_loom))]
 use core::cell::UnsafeCell;
