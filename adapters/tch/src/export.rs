@@ -2,7 +2,7 @@
 
 use dlbridge_core::{Descriptor, Device, Error, Export, Flags, Memory, ReadOnly, Reason, Tensor};
 
-use crate::shim::{self, Dense};
+use crate::shim::{self, Dense, Owner};
 use crate::{NAME, Tch};
 
 /// Implements the export of each type. `by_value` says that the caller gives up the tensor: it is then shared, as
@@ -66,7 +66,8 @@ pub unsafe fn export_shared(tensor: &tch::Tensor) -> Result<Tensor, Error> {
 unsafe fn share(tensor: &tch::Tensor, by_value: bool) -> Result<Tensor, Error> {
     let shared = |dense: Dense<'_>| match sharing(&dense, by_value) {
         // SAFETY: the tensor is not lazy. Sealed memory is written by nobody (axioms *seal* and *const*). Other memory
-        // can be reached by nobody else when the caller has dropped the tensor (axioms *counts* and *apart*).
+        // can be reached by nobody else when the caller has dropped the tensor (axioms *counts* and *apart*), nor can
+        // the rest of its storage.
         Ok(flags) => Ok(unsafe { own(&dense, flags) }),
         Err(reason) => Err(Error::CopyRequired { framework: NAME, reason }),
     };
@@ -90,8 +91,8 @@ fn sharing(dense: &Dense<'_>, by_value: bool) -> Result<Flags, Reason> {
 /// A tensor that keeps the memory of a libtorch tensor, and shares it.
 ///
 /// # Safety
-/// The libtorch tensor is not lazy. As long as the result or anything made from it lives, nobody else writes the memory;
-/// if `flags` lacks `READ_ONLY`, nobody else reads it either.
+/// The libtorch tensor is not lazy. As long as the result or anything made from it lives, nobody else writes its elements;
+/// if `flags` lacks `READ_ONLY`, nobody else reads or writes any of its storage.
 unsafe fn own(dense: &Dense<'_>, flags: Flags) -> Tensor {
     let (shape, strides) = (dense.shape(), dense.strides());
     // `is_valid: false`, because libtorch makes booleans of any bytes.
@@ -100,7 +101,7 @@ unsafe fn own(dense: &Dense<'_>, flags: Flags) -> Tensor {
     // (axioms *storage* and *deleter*), which is initialised (axiom *initialised*), and gives no access to it. That
     // nobody else writes or reads it is the caller's promise.
     unsafe {
-        Tensor::from_owner(dense.retain(), memory, shape.len(), |_, lengths, steps| {
+        Tensor::from_sole_owner(dense.retain(), memory, shape.len(), |_, lengths, steps| {
             lengths.copy_from_slice(shape);
             steps.copy_from_slice(strides);
             dense.data().cast_mut()
@@ -118,7 +119,10 @@ fn describe<R>(
             Ok(flags) => (flags, None),
             Err(reason) => (Flags::empty(), Some(reason)),
         };
-        dense.describe(flags, |tensor| read(tensor, reason))
+        dense.describe(flags, |tensor| match reason {
+            None => read(&tensor.solely_owned_by::<Owner>(), None),
+            _ => read(tensor, reason),
+        })
     };
     // SAFETY: `read`, which is code of others, runs when `describe` has taken the `Dense` away.
     unsafe { Dense::read(tensor, described) }

@@ -92,10 +92,12 @@ mod shim;
 pub use export::export_shared;
 pub use sealed::{data_ptr, unsealed};
 
-/// The framework's own crate, at the version that this adapter is built for.
+/// The framework, at the version that this adapter is built for. Its names are here as well: `dlbridge::tch::Tensor`.
 pub use tch;
+#[doc(no_inline)]
+pub use tch::*;
 
-/// Stands for tch in the type parameters of the traits; Rust always infers it.
+/// The marker of this adapter, which is always inferred.
 #[derive(Debug)]
 pub enum Tch {}
 
