@@ -79,7 +79,7 @@ impl Source<'_> {
     /// A copy of elements that are stored in another form, decoded.
     fn decode(&self) -> Result<Tensor, Error> {
         let like = self.anywhere(&self.shape)?;
-        let (leaf, entries) = (self.leaf, self.in_memory());
+        let (leaf, entries) = (&*self.leaf, self.in_memory());
         match self.storage {
             Storage::Bits => {
                 let bits = leaf.as_boolean().values();
@@ -122,7 +122,7 @@ impl Source<'_> {
         like: &Descriptor<'_>,
         entries: impl Iterator<Item = usize>,
     ) -> Result<Tensor, Error> {
-        let leaf = self.leaf;
+        let leaf: &dyn Array = &*self.leaf;
         downcast_dictionary_array!(
             leaf => {
                 let values: &dyn Array = leaf.values();

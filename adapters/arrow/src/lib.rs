@@ -68,6 +68,7 @@ mod export;
 mod extension;
 mod import;
 mod matrix;
+mod node;
 mod options;
 mod source;
 mod stream;

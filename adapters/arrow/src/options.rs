@@ -44,7 +44,8 @@ impl Options {
 
     /// Nulls are ignored, so that the tensor has whatever number Arrow stores in their place;
     /// [`Column::validity`](crate::Column::validity) tells which elements are valid. This copies no more than a column
-    /// without nulls does.
+    /// without nulls does, unless there are null lists that are stored shorter than the others: their elements become
+    /// zeros, in one copy.
     #[must_use]
     pub fn keep_nulls(self) -> Self {
         Self { nulls: Nulls::Keep, ..self }
@@ -71,8 +72,9 @@ impl Options {
         Self { decimals: Decimals::Floats, ..self }
     }
 
-    /// Lists that all have the same length, null ones included, become an axis of that length. Lists of different
-    /// lengths are [`Error::Ragged`]. `Copies: never.`
+    /// Lists that all have the same length become an axis of that length. Valid lists of different lengths are
+    /// [`Error::Ragged`]; null ones, if there is an option for nulls, are as long as the others.
+    /// `Copies: once, if null lists are stored with another length; else never.`
     #[must_use]
     pub fn lists_as_axis(self) -> Self {
         Self { lists_as_axis: true, ..self }

@@ -11,6 +11,7 @@ use dlbridge_core::{DataType, Descriptor, Device, Error, Excerpt, Flags, Reason}
 
 use crate::dtype::{Storage, elements, excerpt, unsupported};
 use crate::extension::{self, FixedShape};
+use crate::node::{Node, pad};
 use crate::options::Nulls;
 use crate::{NAME, Options};
 
@@ -19,7 +20,7 @@ const TOO_MANY: Error = Error::Overflow { quantity: "element count" };
 /// An array as a tensor: the first axis is the array's own, the others are those of its lists.
 pub(crate) struct Source<'a> {
     /// The innermost array, which holds the elements in the order of memory.
-    pub(crate) leaf: &'a dyn Array,
+    pub(crate) leaf: Node<'a>,
     /// The range of entries of `leaf` that are elements of the tensor.
     pub(crate) window: Range<usize>,
     pub(crate) dtype: DataType,
@@ -32,17 +33,22 @@ pub(crate) struct Source<'a> {
     pub(crate) validity: Vec<NullBuffer>,
     /// The bytes of an element that nulls are filled with.
     pub(crate) fill: Option<Vec<u8>>,
+    /// Whether the leaf is a copy, because null lists were not as long as the others.
+    is_padded: bool,
 }
 
 /// The state of the walk down: the array that it has reached, and the axes that it has passed.
 struct Walk<'a> {
-    array: &'a dyn Array,
+    array: Node<'a>,
+    /// The type of `array`, which is a part of the given array's type.
+    dtype: &'a ArrowType,
     field: Option<&'a Field>,
     window: Range<usize>,
     lengths: Dims,
     /// For each axis of the tensor, the index of its length in `lengths`.
     order: Dims,
     validity: Vec<NullBuffer>,
+    is_padded: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -56,7 +62,7 @@ impl<'a> Walk<'a> {
     /// Steps from an array of lists to the array of their entries. Returns whether the array had lists.
     fn step(&mut self, options: &Options) -> Result<bool, Error> {
         let tensor = self.check_extension(options)?;
-        match self.array.data_type() {
+        match self.dtype {
             ArrowType::FixedSizeList(child, size) => {
                 self.note_nulls(options)?;
                 let size = usize::try_from(*size).map_err(|_| TOO_MANY)?;
@@ -72,11 +78,11 @@ impl<'a> Walk<'a> {
                 }
                 let scale = |entry: usize| entry.checked_mul(size).ok_or(TOO_MANY);
                 self.window = scale(self.window.start)?..scale(self.window.end)?;
-                self.array = self.array.as_fixed_size_list().values();
-                self.field = Some(child);
+                self.array = self.array.child(|array| array.as_fixed_size_list().values());
+                (self.dtype, self.field) = (child.data_type(), Some(&**child));
             }
-            ArrowType::List(child) => self.enter::<i32>(child, self.array.as_list(), options)?,
-            ArrowType::LargeList(child) => self.enter::<i64>(child, self.array.as_list(), options)?,
+            ArrowType::List(child) => self.enter::<i32>(child, options)?,
+            ArrowType::LargeList(child) => self.enter::<i64>(child, options)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -97,35 +103,50 @@ impl<'a> Walk<'a> {
         FixedShape::of(field)
     }
 
-    /// Steps into lists of variable length, which all must have the same length.
-    fn enter<O: OffsetSizeTrait>(
-        &mut self,
-        child: &'a Field,
-        lists: &'a GenericListArray<O>,
-        options: &Options,
-    ) -> Result<(), Error> {
+    /// Steps into lists of variable length, which all must have the same length. Null ones, which are usually stored as
+    /// empty lists, are made as long as the others.
+    fn enter<O: OffsetSizeTrait>(&mut self, child: &'a Field, options: &Options) -> Result<(), Error> {
         if !options.lists_as_axis {
-            let found = excerpt(self.array.data_type());
-            return Err(Error::NeedsOption { found, option: "Options::lists_as_axis" });
+            return Err(Error::NeedsOption { found: excerpt(self.dtype), option: "Options::lists_as_axis" });
         }
         self.note_nulls(options)?;
+        let lists: &GenericListArray<O> = self.array.as_list();
         let offsets = &lists.value_offsets()[self.window.start..=self.window.end];
         let lengths = || offsets.windows(2).map(|pair| pair[1].as_usize() - pair[0].as_usize());
-        // The expected length is that of the first valid list: a null list is usually stored as an empty one.
-        let valid = lengths().zip(self.window.clone()).find(|(_, list)| lists.is_valid(*list));
-        let expected = valid.map(|(length, _)| length).or_else(|| lengths().next()).unwrap_or(0);
-        if let Some((row, found)) = lengths().enumerate().find(|(_, length)| *length != expected) {
+        let first_valid = lengths().enumerate().find(|(row, _)| self.is_valid(*row));
+        let expected = first_valid.map(|(_, length)| length).or_else(|| lengths().next()).unwrap_or(0);
+        let mut others = lengths().enumerate().filter(|(_, length)| *length != expected).peekable();
+        let is_uniform = others.peek().is_none();
+        if let Some((row, found)) = others.find(|(row, _)| self.is_valid(*row)) {
             return Err(Error::Ragged { row, expected, found });
         }
+        let (values, window) = if is_uniform {
+            let values = self.array.child(|array| array.as_list::<O>().values());
+            (values, offsets[0].as_usize()..offsets[offsets.len() - 1].as_usize())
+        } else {
+            elements(innermost(child.data_type()), options)?; // Only of these can Arrow make nulls without a panic.
+            let kept =
+                lengths().enumerate().map(|(row, length)| Some(self.window.start + row).filter(|_| length == expected));
+            let values = pad(lists, expected, kept.collect::<Vec<_>>().into_iter())?;
+            let window = 0..values.len();
+            (Node::Padded(values), window)
+        };
         self.push(expected)?;
-        self.window = offsets[0].as_usize()..offsets[offsets.len() - 1].as_usize();
-        (self.array, self.field) = (lists.values(), Some(child));
+        self.is_padded |= !is_uniform;
+        (self.array, self.window) = (values, window);
+        (self.dtype, self.field) = (child.data_type(), Some(child));
         Ok(())
+    }
+
+    /// Whether an entry of the window is valid, and so are all lists that it is in.
+    fn is_valid(&self, entry: usize) -> bool {
+        // No level is empty, because only those that have nulls are remembered.
+        self.validity.iter().all(|level| level.is_valid(entry / (self.window.len() / level.len())))
     }
 
     /// Remembers which entries of the window are null, if any are. Nulls outside of the window are ignored.
     fn note_nulls(&mut self, options: &Options) -> Result<(), Error> {
-        let nulls = match self.array.data_type() {
+        let nulls = match self.dtype {
             ArrowType::Dictionary(..) => self.array.logical_nulls(),
             _ => self.array.nulls().cloned(),
         };
@@ -134,7 +155,7 @@ impl<'a> Walk<'a> {
         match (nulls.null_count(), options.nulls) {
             (0, _) => {}
             (count, Nulls::Refuse) => {
-                let (found, option) = (excerpt(self.array.data_type()), "Options::fill_nulls or Options::keep_nulls");
+                let (found, option) = (excerpt(self.dtype), "Options::fill_nulls or Options::keep_nulls");
                 return Err(Error::Nulls { count, found, option });
             }
             _ => self.validity.push(nulls),
@@ -147,19 +168,20 @@ impl<'a> Source<'a> {
     /// Walks down `array`. Its field, if there is one, may give its elements an extension type.
     pub(crate) fn new(array: &'a dyn Array, field: Option<&'a Field>, options: &Options) -> Result<Self, Error> {
         let window = 0..array.len();
-        let (lengths, order) = (Dims::default(), Dims::default());
-        let mut walk = Walk { array, field, window, lengths, order, validity: Vec::new() };
+        let (lengths, order, validity) = (Dims::default(), Dims::default(), Vec::new());
+        let (node, dtype) = (Node::Given(array), array.data_type());
+        let mut walk = Walk { array: node, dtype, field, window, lengths, order, validity, is_padded: false };
         walk.push(array.len())?;
         while walk.step(options)? {}
-        let (dtype, storage) = elements(walk.array.data_type(), options)?;
+        let (dtype, storage) = elements(walk.dtype, options)?;
         walk.note_nulls(options)?;
 
-        let Walk { array: leaf, field, window, lengths, order, validity } = walk;
+        let Walk { array: leaf, field, window, lengths, order, validity, is_padded, .. } = walk;
         let mut steps = Dims::zeros(lengths.len());
         layout::fill_row_major(&lengths, &mut steps);
         let in_order = |numbers: &[i64]| -> Dims { order.iter().map(|axis| numbers[*axis as usize]).collect() };
         let (shape, strides) = (in_order(&lengths), in_order(&steps));
-        let mut source = Self { leaf, window, dtype, storage, shape, strides, validity, fill: None };
+        let mut source = Self { leaf, window, dtype, storage, shape, strides, validity, fill: None, is_padded };
         if field.map_or(Ok(false), extension::is_bool8)? {
             source.be_bool8()?;
         }
@@ -179,16 +201,16 @@ impl<'a> Source<'a> {
     /// Reads the elements as booleans of one byte, of which any that is not zero is true.
     fn be_bool8(&mut self) -> Result<(), Error> {
         let (buffer, range) = self.bytes()?;
-        self.dtype = DataType::BOOL;
         if buffer[range].iter().any(|byte| *byte > 1) {
             self.storage = Storage::Bytes;
         }
+        self.dtype = DataType::BOOL;
         Ok(())
     }
 
     /// The buffer that holds the elements, and their range of bytes in it, if the leaf holds plain numbers.
-    pub(crate) fn bytes(&self) -> Result<(&'a Buffer, Range<usize>), Error> {
-        let leaf = self.leaf;
+    pub(crate) fn bytes(&self) -> Result<(&Buffer, Range<usize>), Error> {
+        let leaf: &dyn Array = &*self.leaf;
         let buffer = downcast_primitive_array!(
             leaf => leaf.values().inner(),
             other => return Err(unsupported(other))
@@ -205,7 +227,7 @@ impl<'a> Source<'a> {
     /// Why the elements have to be copied, if they have to.
     pub(crate) fn reason(&self) -> Option<Reason> {
         match self.storage {
-            Storage::Plain => self.fill.as_ref().map(|_| Reason::Nulls),
+            Storage::Plain => (self.is_padded || self.fill.is_some()).then_some(Reason::Nulls),
             _ => Some(Reason::Encoded),
         }
     }
@@ -233,5 +255,15 @@ impl<'a> Source<'a> {
             Some(reason) => Err(Error::CopyRequired { framework: NAME, reason }),
             None => self.bytes().map(|(buffer, range)| buffer.slice_with_length(range.start, range.len())),
         }
+    }
+}
+
+/// The type of the elements of lists in lists.
+fn innermost(dtype: &ArrowType) -> &ArrowType {
+    match dtype {
+        ArrowType::FixedSizeList(child, _) | ArrowType::List(child) | ArrowType::LargeList(child) => {
+            innermost(child.data_type())
+        }
+        _ => dtype,
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::*;
-use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer, i256};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer, i256};
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Schema};
 use dlbridge::arrow::{Batches, Column, Matrix, Options, Select, arrow_array, arrow_buffer, arrow_schema};
 use dlbridge::candle::candle_core::Tensor as Candle;

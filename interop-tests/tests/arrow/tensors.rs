@@ -136,20 +136,102 @@ fn h3_lists_of_one_length_are_an_axis_when_asked_for() {
     let ragged = Column::from(list).with(Options::new().lists_as_axis());
     assert_eq!(ragged.share::<Tensor>().unwrap_err(), Error::Ragged { row: 1, expected: 1, found: 2 });
 
-    // A null list is accepted only if it is stored with the same length as the others.
     let item = Arc::new(Field::new_list_field(ArrowType::Int32, true));
-    let choices = Options::new().lists_as_axis().fill_nulls(-1);
-    for (ends, valid, expected) in [
-        (vec![0, 2, 4], [false, true], Ok(vec![-1, -1, 2, 3])),
-        (vec![0, 0, 2], [false, true], Err(Error::Ragged { row: 0, expected: 2, found: 0 })),
-        (vec![0, 2, 2], [true, false], Err(Error::Ragged { row: 1, expected: 2, found: 0 })),
-    ] {
-        let valid = Some(NullBuffer::from(valid.to_vec()));
-        let list = ListArray::new(item.clone(), offsets(ends), Arc::new(values.clone()), valid);
-        assert_eq!(Column::from(list).with(choices).convert::<Vec<i32>>(), expected);
-    }
     let large = LargeListArray::new(item, OffsetBuffer::new(vec![0i64, 4, 8].into()), Arc::new(values), None);
     let lists = lists(2, large);
     let tensor: Tensor = Column::from(lists).with(Options::new().lists_as_axis()).share().unwrap();
     assert_eq!(tensor.shape(), [1, 2, 4]);
+}
+
+#[test]
+fn null_lists_are_as_long_as_the_others() {
+    let item = Arc::new(Field::new_list_field(ArrowType::Int32, true));
+    let lists = |ends: Vec<i32>, valid: &[bool]| {
+        let values = Int32Array::from((0..8).collect::<Vec<_>>());
+        ListArray::new(item.clone(), OffsetBuffer::new(ends.into()), Arc::new(values), Some(valid.to_vec().into()))
+    };
+    let axis = Options::new().lists_as_axis();
+    for (ends, valid, filled, kept) in [
+        (vec![0, 2, 4], [false, true], [-1, -1, 2, 3], [0, 1, 2, 3]),
+        (vec![0, 0, 2], [false, true], [-1, -1, 0, 1], [0, 0, 0, 1]),
+        (vec![0, 2, 2], [true, false], [0, 1, -1, -1], [0, 1, 0, 0]),
+        (vec![1, 2, 4], [false, true], [-1, -1, 2, 3], [0, 0, 2, 3]),
+        (vec![1, 4, 6], [false, true], [-1, -1, 4, 5], [0, 0, 4, 5]),
+    ] {
+        let is_uniform = ends[1] - ends[0] == ends[2] - ends[1];
+        let column = Column::from(lists(ends, &valid));
+        let tensor: Tensor = column.clone().with(axis.fill_nulls(-1)).convert().unwrap();
+        assert_eq!((tensor.shape(), tensor.to_vec::<i32>().unwrap()), (&[2i64, 2][..], filled.to_vec()));
+        let column = column.with(axis.keep_nulls());
+        let route = if is_uniform { Route::Shared } else { Route::Copied(Reason::Nulls) };
+        assert_eq!(column.route::<Tensor>(), route);
+        assert_eq!((&column).share::<Tensor>().is_ok(), is_uniform);
+        assert_eq!(column.validity().unwrap().to_vec::<bool>().unwrap(), valid.map(|it| [it; 2]).concat());
+        assert_eq!(column.convert::<Vec<i32>>().unwrap(), kept);
+    }
+    // All are null, or are none.
+    for (ends, shape) in [(vec![0, 0, 0], [2, 0]), (vec![0, 3, 3], [2, 3]), (vec![0], [0, 0])] {
+        let valid = vec![false; ends.len() - 1];
+        let tensor: Tensor = Column::from(lists(ends, &valid)).with(axis.fill_nulls(7)).convert().unwrap();
+        assert_eq!(tensor.shape(), shape);
+        assert!(tensor.to_vec::<i32>().unwrap().iter().all(|element| *element == 7));
+    }
+    // Valid ones of another length are ragged still.
+    let ragged = Column::from(lists(vec![0, 0, 2, 5], &[false, true, true])).with(axis.fill_nulls(0));
+    assert_eq!(ragged.convert::<Tensor>().map(drop), Err(Error::Ragged { row: 2, expected: 2, found: 3 }));
+    // Nothing is made that no memory could hold.
+    let (many, most) = (1 << 20, i32::MAX as usize);
+    let ends = [0, most as i32].into_iter().chain(std::iter::repeat_n(most as i32, many));
+    let valid: Vec<bool> = std::iter::once(true).chain(std::iter::repeat_n(false, many)).collect();
+    let bits = BooleanArray::new(BooleanBuffer::new_unset(most), None);
+    let item = Arc::new(Field::new_list_field(ArrowType::Boolean, true));
+    let huge = ListArray::new(item, OffsetBuffer::new(ends.collect()), Arc::new(bits), Some(valid.into()));
+    let error = Column::from(huge).with(axis.fill_nulls(false)).convert::<Tensor>().map(drop);
+    assert!(matches!(error, Err(Error::OutOfMemory { .. })), "{error:?}");
+}
+
+#[test]
+fn null_lists_of_lists_are_as_long_as_the_others() {
+    // [[[0, 1], [2, 3]], null, [null, [4, 5]]], where no null has entries.
+    let item = Arc::new(Field::new_list_field(ArrowType::Int32, true));
+    let values = Arc::new(Int32Array::from((0..6).collect::<Vec<_>>()));
+    let valid = |valid: &[bool]| Some(valid.to_vec().into());
+    let inner =
+        ListArray::new(item, OffsetBuffer::new(vec![0, 2, 4, 4, 6].into()), values, valid(&[true, true, false, true]));
+    let item = Arc::new(Field::new_list_field(inner.data_type().clone(), true));
+    let outer =
+        ListArray::new(item, OffsetBuffer::new(vec![0, 2, 2, 4].into()), Arc::new(inner), valid(&[true, false, true]));
+    let expected = [0, 1, 2, 3, -1, -1, -1, -1, -1, -1, 4, 5];
+    let column = Column::from(outer).with(Options::new().lists_as_axis().fill_nulls(-1));
+    let tensor: Tensor = column.convert().unwrap();
+    assert_eq!((tensor.shape(), tensor.to_vec::<i32>().unwrap()), (&[3i64, 2, 2][..], expected.to_vec()));
+
+    // A list of fixed size that is null has entries, which may be empty lists.
+    let item = Arc::new(Field::new_list_field(ArrowType::UInt8, true));
+    let bytes = Arc::new(UInt8Array::from(vec![1, 2]));
+    let inner = ListArray::new(item, OffsetBuffer::new(vec![0, 0, 1, 2].into()), bytes, None).slice(0, 3);
+    let item = Arc::new(Field::new_list_field(inner.data_type().clone(), true));
+    let outer = FixedSizeListArray::new(item, 1, Arc::new(inner), valid(&[false, true, true]));
+    let column = Column::from(outer).with(Options::new().lists_as_axis().fill_nulls(9));
+    let tensor: Tensor = column.convert().unwrap();
+    assert_eq!((tensor.shape(), tensor.to_vec::<u8>().unwrap()), (&[3i64, 1, 1][..], vec![9, 1, 2]));
+}
+
+#[test]
+fn null_lists_of_what_is_decoded_are_as_long_as_the_others() {
+    let list = |values: ArrayRef| {
+        let item = Arc::new(Field::new_list_field(values.data_type().clone(), true));
+        let valid = Some(vec![false, true].into());
+        Column::from(ListArray::new(item, OffsetBuffer::new(vec![0, 0, 2].into()), values, valid))
+    };
+    let axis = Options::new().lists_as_axis();
+    let bits = list(Arc::new(BooleanArray::from(vec![false, true])));
+    assert_eq!(bits.with(axis.fill_nulls(true)).convert::<Vec<bool>>().unwrap(), [true, true, false, true]);
+    let words: DictionaryArray<Int8Type> =
+        DictionaryArray::new(vec![1, 0].into(), Arc::new(Float32Array::from(vec![0.5, 1.5])));
+    let words = list(Arc::new(words)).with(axis.fill_nulls(0));
+    assert_eq!(words.convert::<Vec<f32>>().unwrap(), [0., 0., 1.5, 0.5]);
+    let strings = list(Arc::new(StringArray::from(vec!["a", "b"])));
+    let error = strings.with(axis.keep_nulls()).convert::<Tensor>().unwrap_err();
+    assert_eq!(error, Error::UnsupportedType { framework: "arrow", found: Excerpt::new("Utf8") });
 }
