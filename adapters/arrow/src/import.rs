@@ -94,7 +94,7 @@ unsafe fn part_of(buffer: Buffer, data: NonNull<u8>, nbytes: usize) -> Buffer {
 /// A `Buffer` has no element type, so it is exchanged as bytes.
 impl Import<Arrow> for Buffer {
     fn plan(tensor: &Descriptor<'_>) -> Route {
-        match tensor.check_dtype(DataType::UINT8).and_then(|()| check_ndim(tensor, 1)) {
+        match tensor.check_dtype(DataType::UINT8).and_then(|()| tensor.check_ndim(1)) {
             Ok(()) => plan(tensor),
             Err(error) => Route::Impossible(error),
         }
@@ -132,7 +132,7 @@ impl<T: ArrowNativeType + Element> Import<Arrow> for ScalarBuffer<T> {
 impl<T: ArrowPrimitiveType> Import<Arrow> for PrimitiveArray<T> {
     fn plan(tensor: &Descriptor<'_>) -> Route {
         let check = T::DATA_TYPE.to_dlpack().and_then(|dtype| tensor.check_dtype(dtype));
-        match check.and_then(|()| check_ndim(tensor, 1)) {
+        match check.and_then(|()| tensor.check_ndim(1)) {
             Ok(()) => plan(tensor),
             Err(error) => Route::Impossible(error),
         }
@@ -151,7 +151,7 @@ impl<T: ArrowPrimitiveType> Import<Arrow> for PrimitiveArray<T> {
 /// Always a copy, because Arrow packs booleans into bits.
 impl Import<Arrow> for BooleanArray {
     fn plan(tensor: &Descriptor<'_>) -> Route {
-        let check = tensor.check_dtype(DataType::BOOL).and_then(|()| check_ndim(tensor, 1));
+        let check = tensor.check_dtype(DataType::BOOL).and_then(|()| tensor.check_ndim(1));
         match check.and_then(|()| tensor.check_host()) {
             Ok(()) => Route::Copied(Reason::Encoded),
             Err(error) => Route::Impossible(error),
@@ -164,7 +164,7 @@ impl Import<Arrow> for BooleanArray {
     }
 
     fn import_copy(tensor: &TensorRef<'_>) -> Result<Self, Error> {
-        check_ndim(tensor, 1)?;
+        tensor.check_ndim(1)?;
         Ok(Self::new(pack(tensor)?, None))
     }
 }
@@ -286,17 +286,10 @@ fn order(tensor: &Descriptor<'_>) -> Option<Vec<usize>> {
     is_dense.then(|| order.iter().map(|axis| axis - 1).collect())
 }
 
-fn check_ndim(tensor: &Descriptor<'_>, expected: usize) -> Result<(), Error> {
-    match tensor.ndim() {
-        found if found == expected => Ok(()),
-        found => Err(Error::NdimMismatch { expected, found }),
-    }
-}
-
 /// Checks that there is a first axis, that of the rows, and that one row is no longer than a list of Arrow can be.
 fn check_rows(tensor: &Descriptor<'_>) -> Result<(), Error> {
     let Some((_, axes)) = tensor.shape().split_first() else {
-        return Err(Error::NdimMismatch { expected: 1, found: 0 });
+        return Err(Error::NdimMismatch { expected: 1, shape: [].into() });
     };
     list_size(axes.iter().map(|length| *length as usize).product()).map(|_| ())
 }
@@ -306,7 +299,7 @@ fn check_rows(tensor: &Descriptor<'_>) -> Result<(), Error> {
 fn check_lists(tensor: &Descriptor<'_>) -> Result<(), Error> {
     let found = tensor.ndim();
     if found < 2 {
-        return Err(Error::NdimMismatch { expected: 2, found });
+        return Err(Error::NdimMismatch { expected: 2, shape: tensor.shape().into() });
     }
     if found > DEEPEST {
         return Err(Error::Unsupported { framework: NAME, what: "lists nested more than 64 deep" });
@@ -346,7 +339,7 @@ fn nest(values: ArrayRef, shape: &[i64]) -> Result<FixedSizeListArray, Error> {
         values = Arc::new(level.clone());
         lists = Some(level);
     }
-    lists.ok_or(Error::NdimMismatch { expected: 2, found: shape.len() })
+    lists.ok_or_else(|| Error::NdimMismatch { expected: 2, shape: shape.into() })
 }
 
 fn list(field: FieldRef, size: i32, values: ArrayRef, len: usize) -> Result<FixedSizeListArray, Error> {

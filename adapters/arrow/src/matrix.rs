@@ -245,12 +245,12 @@ const MOST_COLUMNS: usize = 1 << 20;
 fn check(tensor: &Descriptor<'_>) -> Result<[usize; 2], Error> {
     ArrowType::from_dlpack(tensor.dtype())?;
     tensor.check_host()?;
-    match *tensor.shape() {
-        [_, columns] if columns as usize > MOST_COLUMNS => {
+    match tensor.shape() {
+        [_, columns] if *columns as usize > MOST_COLUMNS => {
             Err(Error::Unsupported { framework: NAME, what: "record batches of more than 2²⁰ columns" })
         }
-        [rows, columns] => Ok([rows as usize, columns as usize]),
-        _ => Err(Error::NdimMismatch { expected: 2, found: tensor.ndim() }),
+        [rows, columns] => Ok([*rows as usize, *columns as usize]),
+        shape => Err(Error::NdimMismatch { expected: 2, shape: shape.into() }),
     }
 }
 

@@ -122,8 +122,5 @@ pub(crate) fn check<const D: usize, K: TensorKind>(tensor: &Descriptor<'_>) -> R
     if !is_kind {
         return Err(Error::UnsupportedDType { framework, dtype: tensor.dtype() });
     }
-    match tensor.ndim() {
-        found if found != D => Err(Error::NdimMismatch { expected: D, found }),
-        _ => Ok(()),
-    }
+    tensor.check_ndim(D)
 }

@@ -6,10 +6,7 @@ use ndarray::{ArrayBase, Dimension, RawData};
 /// Checks that `D` can have the rank of the tensor.
 #[inline]
 pub(crate) fn check_ndim<D: Dimension>(tensor: &Descriptor<'_>) -> Result<(), Error> {
-    match D::NDIM {
-        Some(expected) if expected != tensor.ndim() => Err(Error::NdimMismatch { expected, found: tensor.ndim() }),
-        _ => Ok(()),
-    }
+    D::NDIM.map_or(Ok(()), |expected| tensor.check_ndim(expected))
 }
 
 /// The shape of a tensor whose rank fits `D`. If `D` is a fixed rank, the compiler knows it and unrolls the loops.
@@ -26,6 +23,11 @@ pub(crate) fn dim<D: Dimension>(tensor: &Descriptor<'_>) -> D {
 pub(crate) fn with_rank<S: RawData, From: Dimension, To: Dimension>(
     array: ArrayBase<S, From>,
 ) -> Result<ArrayBase<S, To>, Error> {
-    let found = array.ndim();
-    array.into_dimensionality().map_err(|_| Error::NdimMismatch { expected: To::NDIM.unwrap_or(found), found })
+    match To::NDIM {
+        Some(expected) if expected != array.ndim() => {
+            let shape = array.shape().iter().map(|length| *length as i64).collect();
+            Err(Error::NdimMismatch { expected, shape })
+        }
+        _ => array.into_dimensionality().map_err(|_| Error::Overflow { quantity: "number of axes" }),
+    }
 }

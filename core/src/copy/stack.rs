@@ -242,7 +242,7 @@ mod tests {
         let flat = numbers(&[6], 0);
         assert_eq!(
             Tensor::stack(&[a.view(), flat.view()], 0).unwrap_err(),
-            Error::NdimMismatch { expected: 2, found: 1 }
+            Error::NdimMismatch { expected: 2, shape: [6].into() }
         );
         let floats = Tensor::new(vec![0f32; 6], &[2, 3]).unwrap();
         assert!(matches!(Tensor::stack(&[a.view(), floats.view()], 0), Err(Error::DTypeMismatch { .. })));

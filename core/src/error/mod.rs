@@ -97,8 +97,8 @@ pub enum Error {
     NdimMismatch {
         /// The number asked for.
         expected: usize,
-        /// The number found.
-        found: usize,
+        /// The shape found, with another number of axes.
+        shape: Box<[i64]>,
     },
     /// An axis has another length than the same axis of the tensors beside it.
     AxisMismatch {
@@ -135,6 +135,13 @@ pub enum Error {
         index: usize,
         /// The byte found.
         value: u8,
+    },
+    /// An element is asked for with too few or too many indices.
+    IndexMismatch {
+        /// The number of axes.
+        ndim: usize,
+        /// The number of indices.
+        found: usize,
     },
     /// An index is past the end of its axis.
     IndexOutOfBounds {

@@ -7,11 +7,11 @@ use super::Error;
 
 /// Makes `Display` of a table with the fields and the words of every variant, and the variants' names for `Debug`.
 macro_rules! words {
-    ($($variant:ident $({ $($field:ident),* })? => $words:literal $(, $argument:expr)?;)*) => {
+    ($($variant:ident $({ $($field:ident),* })? => $words:literal $(, $argument:expr)*;)*) => {
         impl fmt::Display for Error {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
-                    $(Self::$variant $({ $($field),* })? => write!(f, $words $(, $argument)?),)*
+                    $(Self::$variant $({ $($field),* })? => write!(f, $words $(, $argument)*),)*
                 }
             }
         }
@@ -43,8 +43,9 @@ words! {
     DeviceUnavailable { framework, device } =>
         "{framework} finds no device {device} in this process: check the driver and how {framework} was built";
     NotOnHost { device } => "the tensor is on {device}, which the CPU cannot read: move it to the CPU first";
-    NdimMismatch { expected, found } =>
-        "found {found} axes, expected {expected}: reshape the tensor, or ask for a type that can have {found}";
+    NdimMismatch { expected, shape } =>
+        "the shape is {shape:?}, expected {expected} {}: reshape the tensor, or ask for a type that can have {}",
+        axes(*expected), shape.len();
     AxisMismatch { axis, expected, found } =>
         "axis {axis} has length {found}, expected {expected} as in the tensors beside it";
     LengthMismatch { expected, found } => "the buffer has {found} elements, the shape asks for {expected}";
@@ -57,6 +58,7 @@ words! {
     Overlap => "elements of the tensor overlap in memory (a broadcast axis?): copy it before writing";
     InvalidBool { index, value } =>
         "boolean {index} is stored as {value}, expected 0 or 1: read the tensor as uint8";
+    IndexMismatch { ndim, found } => "an element is found by {ndim} indices, one for each axis, and not by {found}";
     IndexOutOfBounds { axis, index, length } => "index {index} is behind axis {axis} of length {length}";
     OutOfStorage { framework, needed, available } =>
         "the {framework} layout reaches element {needed} of a storage of {available} elements";
@@ -80,6 +82,14 @@ words! {
     OutOfMemory { bytes } => "no memory for a copy of {bytes} bytes";
     UnknownName { what, name } => "{name:?} names no {what}";
     Framework { framework, message } => "{framework} failed: {message}";
+}
+
+fn axes(count: usize) -> &'static str {
+    if count == 1 {
+        "axis"
+    } else {
+        "axes"
+    }
 }
 
 impl fmt::Debug for Error {
@@ -121,8 +131,10 @@ mod tests {
 
     #[test]
     fn a_wrong_number_of_axes_says_what_to_do() {
-        let error = Error::NdimMismatch { expected: 1, found: 2 };
-        let words = "found 2 axes, expected 1: reshape the tensor, or ask for a type that can have 2";
+        let error = Error::NdimMismatch { expected: 1, shape: [2, 3].into() };
+        let words = "the shape is [2, 3], expected 1 axis: reshape the tensor, or ask for a type that can have 2";
         assert_eq!(error.to_string(), words);
+        let error = Error::IndexMismatch { ndim: 2, found: 1 };
+        assert_eq!(error.to_string(), "an element is found by 2 indices, one for each axis, and not by 1");
     }
 }

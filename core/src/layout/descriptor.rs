@@ -244,6 +244,18 @@ impl<'a> Descriptor<'a> {
         Ok(())
     }
 
+    /// Checks that the tensor has `expected` axes.
+    ///
+    /// # Errors
+    /// [`Error::NdimMismatch`].
+    #[inline]
+    pub fn check_ndim(&self, expected: usize) -> Result<(), Error> {
+        if self.ndim() != expected {
+            return Err(Error::NdimMismatch { expected, shape: self.shape.into() });
+        }
+        Ok(())
+    }
+
     /// Checks that the legacy ABI, which has no flags, can express this tensor.
     pub(crate) fn check_legacy(&self) -> Result<(), Error> {
         if self.flags.is_read_only() {
@@ -261,10 +273,7 @@ impl<'a> Descriptor<'a> {
     /// [`Error::DTypeMismatch`], [`Error::NdimMismatch`], [`Error::AxisMismatch`].
     pub fn check_like(&self, other: &Descriptor<'_>) -> Result<(), Error> {
         self.check_dtype(other.dtype)?;
-        let (expected, found) = (other.ndim(), self.ndim());
-        if found != expected {
-            return Err(Error::NdimMismatch { expected, found });
-        }
+        self.check_ndim(other.ndim())?;
         match self.shape.iter().zip(other.shape).position(|(found, expected)| found != expected) {
             Some(axis) => Err(Error::AxisMismatch { axis, expected: other.shape[axis], found: self.shape[axis] }),
             None => Ok(()),

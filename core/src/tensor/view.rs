@@ -104,7 +104,7 @@ impl<'a> TensorRef<'a> {
     /// The element at `index`, which has one number for each axis.
     ///
     /// # Errors
-    /// As [`TensorRef::as_ptr`]; [`Error::NdimMismatch`] and [`Error::IndexOutOfBounds`].
+    /// As [`TensorRef::as_ptr`]; [`Error::IndexMismatch`] and [`Error::IndexOutOfBounds`].
     pub fn get<T: Element>(&self, index: &[usize]) -> Result<T, Error> {
         let offset = self.offset(index)?;
         let data = self.as_ptr::<T>()?;
@@ -118,7 +118,7 @@ impl<'a> TensorRef<'a> {
     /// The offset of an element from the first, in elements.
     fn offset(&self, index: &[usize]) -> Result<isize, Error> {
         if index.len() != self.ndim() {
-            return Err(Error::NdimMismatch { expected: self.ndim(), found: index.len() });
+            return Err(Error::IndexMismatch { ndim: self.ndim(), found: index.len() });
         }
         let mut offset = 0isize;
         for (axis, ((index, length), stride)) in index.iter().zip(self.shape).zip(self.strides().iter()).enumerate() {

@@ -63,7 +63,7 @@ impl Peer for Lists {
     fn promise(&self, facts: &Facts) -> Option<Promise> {
         let dtype = facts.sample.dtype;
         Some(match facts.strided.shape.len() {
-            0 => Promise::Refuse(Error::NdimMismatch { expected: 2, found: 0 }),
+            0 => Promise::Refuse(Error::NdimMismatch { expected: 2, shape: [].into() }),
             // Booleans are packed into bits.
             _ if dtype == DataType::BOOL => Promise::Copy(Reason::Encoded),
             _ => promise(dtype, contiguous(facts)),
@@ -119,7 +119,7 @@ impl Peer for Tensors {
         Some(promise(
             dtype,
             match facts.strided.shape.len() {
-                0 => Promise::Refuse(Error::NdimMismatch { expected: 1, found: 0 }),
+                0 => Promise::Refuse(Error::NdimMismatch { expected: 1, shape: [].into() }),
                 _ if is_permuted_within_rows(&facts.strided) => Promise::Share,
                 _ => Promise::Copy(Reason::Strided),
             },
@@ -189,7 +189,10 @@ impl Peer for Batches {
             match shape.len() {
                 2 if shape.contains(&0) || shape[0] == 1 || strides[0] == 1 => Promise::Share,
                 2 => Promise::Copy(Reason::Strided),
-                found => Promise::Refuse(Error::NdimMismatch { expected: 2, found }),
+                _ => {
+                    let shape = shape.iter().map(|length| *length as i64).collect();
+                    Promise::Refuse(Error::NdimMismatch { expected: 2, shape })
+                }
             },
         ))
     }

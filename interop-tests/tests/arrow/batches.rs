@@ -92,7 +92,7 @@ fn a_matrix_is_a_batch() {
     assert_eq!(copied.copied, Some(Reason::Strided));
     assert_eq!(copied.value, batch);
     assert_eq!(copied.value.convert::<Array2<f32>>().unwrap(), array);
-    let error = Error::NdimMismatch { expected: 2, found: 1 };
+    let error = Error::NdimMismatch { expected: 2, shape: [1].into() };
     assert_eq!(vec![1f32].convert::<RecordBatch>().unwrap_err(), error);
 
     // Every second column of a wider matrix: the gaps between the columns do not belong to the batch.

@@ -31,7 +31,7 @@ fn any_backend_goes_through_host_memory_by_name() {
         assert_eq!(back.shape(), [3, 2]);
         assert_eq!(back.to_vec::<f32>().unwrap(), [-3., -1.5, -2.5, -1., -2., -0.5]);
         let error = from_host::<3, burn_tensor::Float>(&tensor.view(), &device).unwrap_err();
-        assert_eq!(error, Error::NdimMismatch { expected: 3, found: 2 });
+        assert_eq!(error, Error::NdimMismatch { expected: 3, shape: [2, 3].into() });
     }
     let truth = Tensor::new(vec![true, false], &[2]).unwrap();
     let there: Burn<1, Bool> = from_host(&truth.view(), &BurnDevice::flex()).unwrap();

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn rank_and_kind_are_checked_before_burn_sees_them() {
     let tensor = || Tensor::new(numbers(4), &[2, 2]).unwrap();
-    assert_eq!(tensor().share::<Burn<3>>().unwrap_err(), Error::NdimMismatch { expected: 3, found: 2 });
+    assert_eq!(tensor().share::<Burn<3>>().unwrap_err(), Error::NdimMismatch { expected: 3, shape: [2, 2].into() });
     let error = tensor().share::<Burn<2, Int>>().unwrap_err();
     assert_eq!(error, Error::UnsupportedDType { framework: "burn::Tensor<_, Int>", dtype: DataType::FLOAT32 });
     assert!(vec![1i32].share::<Burn<1>>().is_err());

@@ -100,7 +100,7 @@ fn the_original_comes_back() {
     let back: ArrayD<f32> = sliced.share::<Tensor>().unwrap().share().unwrap();
     assert_eq!((back.strides(), back.as_ptr()), (&strides[..], data));
     let wrong = numbers(3).share::<Array2<f32>>().err();
-    assert_eq!(wrong, Some(Error::NdimMismatch { expected: 2, found: 1 }));
+    assert_eq!(wrong, Some(Error::NdimMismatch { expected: 2, shape: [3].into() }));
 }
 
 #[test]
