@@ -32,7 +32,7 @@ impl Peer for Candle {
 
     fn make(&self, sample: &Sample) -> Option<Made> {
         let keep = tensor(sample)?;
-        if sample.strided().offset as u64 * u64::from(sample.dtype.bits_per_element()) % 8 != 0 {
+        if !(sample.strided().offset as u64 * u64::from(sample.dtype.bits_per_element())).is_multiple_of(8) {
             return None; // The first element begins within a byte.
         }
         let tensor: Tensor = (&keep).share().expect("any CPU tensor can be shared");

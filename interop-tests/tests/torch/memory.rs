@@ -105,10 +105,10 @@ fn gaps_that_may_be_somebody_elses_are_not_libtorchs_to_write() {
     assert_eq!(left().route::<Torch>(), Route::Copied(Reason::Gaps));
     assert_eq!(left().share::<Torch>().map(drop), copy_required(Reason::Gaps));
     let copy: Torch = left().convert().unwrap();
-    _ = copy.as_strided([8], [1], 0).f_fill_(-1).unwrap();
+    _ = copy.as_strided([8], [1], 0).f_zero_().unwrap();
     // A tensor that libtorch refuses to write may be shared.
     let sealed: ReadOnly<Torch> = left().share().unwrap();
-    assert!(sealed.as_strided([12], [1], 0).f_fill_(-1).is_err());
+    assert!(sealed.as_strided([12], [1], 0).f_zero_().is_err());
     assert_eq!(lent, [4., 5., 6., 7.]);
 
     // The gaps of a tensor that is the only handle to its storage are its own, wherever it has been.
