@@ -198,9 +198,10 @@ fn retry<'py>(object: &Bound<'py, PyAny>, error: PyErr) -> PyResult<Bound<'py, P
 
 /// The call `object.__dlpack__(max_version=(1, 3))`, prepared once.
 struct Call {
-    name: Py<PyAny>,
+    name: Py<PyString>,
     keywords: Py<PyTuple>,
     version: Py<PyAny>,
+    vectorcall: Option<VectorcallMethod>,
 }
 
 impl Call {
@@ -209,19 +210,26 @@ impl Call {
         static CALL: PyOnceLock<Call> = PyOnceLock::new();
         CALL.get_or_try_init(py, || {
             Ok(Self {
-                name: intern!(py, "__dlpack__").clone().into_any().unbind(),
+                name: intern!(py, "__dlpack__").clone().unbind(),
                 keywords: PyTuple::new(py, [intern!(py, "max_version")])?.unbind(),
                 version: MAX_VERSION.into_py_any(py)?,
+                vectorcall: vectorcall_method(),
             })
         })
     }
 
     #[inline]
     fn method<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = object.py();
+        let Some(vectorcall) = self.vectorcall else {
+            let keywords = PyDict::new(py);
+            keywords.set_item(intern!(py, "max_version"), &self.version)?;
+            return object.call_method(self.name.bind(py), (), Some(&keywords));
+        };
         let mut arguments = [ptr::null_mut(), object.as_ptr(), self.version.as_ptr()];
         // SAFETY: axiom VECTORCALL: one positional argument, one keyword, and a slot in front that the callee may use.
         let result = unsafe {
-            PyObject_VectorcallMethod(
+            vectorcall(
                 self.name.as_ptr(),
                 arguments.as_mut_ptr().wrapping_add(1),
                 1 | ARGUMENTS_OFFSET,
@@ -229,18 +237,30 @@ impl Call {
             )
         };
         // SAFETY: a new reference, or NULL with an exception.
-        unsafe { Bound::from_owned_ptr_or_err(object.py(), result) }
+        unsafe { Bound::from_owned_ptr_or_err(py, result) }
     }
 }
 
 const ARGUMENTS_OFFSET: usize = 1 << (usize::BITS - 1);
 
-unsafe extern "C" {
-    /// In the limited API since 3.12, and exported by 3.11 just so.
-    fn PyObject_VectorcallMethod(
-        name: *mut ffi::PyObject,
-        args: *const *mut ffi::PyObject,
-        nargsf: usize,
-        kwnames: *mut ffi::PyObject,
-    ) -> *mut ffi::PyObject;
+/// Its arguments are the method's name, the object and what follows it, their number, and the names of the last ones.
+type VectorcallMethod = unsafe extern "C" fn(
+    *mut ffi::PyObject,
+    *const *mut ffi::PyObject,
+    usize,
+    *mut ffi::PyObject,
+) -> *mut ffi::PyObject;
+
+/// `PyObject_VectorcallMethod`, by which a call needs no tuple and no dictionary. The limited API has it since 3.12, so
+/// that a wheel for 3.11 must not be linked to it, although Python 3.11 exports it.
+fn vectorcall_method() -> Option<VectorcallMethod> {
+    #[cfg(unix)]
+    {
+        // SAFETY: a C string, and a handle that stands for the whole process.
+        let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"PyObject_VectorcallMethod".as_ptr()) };
+        // SAFETY: NULL, or by axiom VECTORCALL a function of this type.
+        unsafe { std::mem::transmute::<*mut std::ffi::c_void, Option<VectorcallMethod>>(address) }
+    }
+    #[cfg(not(unix))]
+    None
 }

@@ -88,7 +88,7 @@
 //!   numpy's. *Source*: CPython 3.11 to 3.14, "Thread states and the global interpreter lock". *Would notice*: nothing.
 //! - **HEAD**: With that lock, an object begins with two words, and what its type adds comes next. *Source*:
 //!   `Include/object.h` of CPython 3.11 to 3.14. *Would notice*: `test_numpy.py`.
-//! - **VECTORCALL**: CPython 3.11 exports `PyObject_VectorcallMethod` as the limited API has it since 3.12. *Source*:
+//! - **VECTORCALL**: Where CPython 3.11 exports `PyObject_VectorcallMethod`, it is as in the limited API of 3.12. *Source*:
 //!   `Include/cpython/abstract.h` of CPython 3.11. *Would notice*: every test with a capsule, on 3.11.
 //! - **BUFFER**: Python has a buffer filled in that it provides, and releases it once, as it was filled in. *Source*:
 //!   "Buffer Object Structures" of CPython 3.11 to 3.14. *Would notice*: the tests of buffers in `test_tensor.py`.
@@ -120,10 +120,10 @@ pub use import::from_dlpack;
 pub use pyo3;
 pub use types::{PyDType, PyDevice, PyTensor};
 
-/// Tensors of any array library without a copy, over DLPack; dtypes and devices likewise.
+/// The native module of the package `dlbridge`, whose Python part is in `package/`.
 #[cfg(feature = "extension-module")]
 #[pyo3::pymodule(gil_used = true)]
-mod dlbridge {
+mod _dlbridge {
     #[pymodule_export]
     use super::functions::{device, dtype, from_dlpack};
     #[pymodule_export]

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 import torch
 
-NATIVE = pathlib.Path(importlib.util.find_spec("dlbridge.dlbridge").origin)
+NATIVE = pathlib.Path(importlib.util.find_spec("dlbridge._dlbridge").origin)
 
 
 def loaded(path):
     """An extension module of its own: another file, with classes and static variables of its own."""
-    loader = importlib.machinery.ExtensionFileLoader("other.dlbridge", str(path))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("other.dlbridge", loader))
+    loader = importlib.machinery.ExtensionFileLoader("other._dlbridge", str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("other._dlbridge", loader))
     loader.exec_module(module)
     return module
 
@@ -75,8 +75,8 @@ def test_without_dlbridge_there_is_nothing_to_be_an_instance_of(tmp_path):
     shutil.copy(NATIVE, tmp_path)
     script = f"""
 import importlib.machinery, importlib.util, sys
-loader = importlib.machinery.ExtensionFileLoader("other.dlbridge", {str(tmp_path / NATIVE.name)!r})
-other = importlib.util.module_from_spec(importlib.util.spec_from_loader("other.dlbridge", loader))
+loader = importlib.machinery.ExtensionFileLoader("other._dlbridge", {str(tmp_path / NATIVE.name)!r})
+other = importlib.util.module_from_spec(importlib.util.spec_from_loader("other._dlbridge", loader))
 loader.exec_module(other)
 x = other.dtype("int8")
 assert x.__class__ is other.DType and isinstance(x, other.DType) and "dlbridge" not in sys.modules
