@@ -63,14 +63,18 @@ fn overhead(size: usize, threads: usize) -> (Vec<f64>, Vec<f64>) {
     handles.into_iter().flat_map(|handle| handle.join().expect("no panic")).unzip()
 }
 
-/// Adopts as many foreign blocks as vectors. They stay adopted while the result lives.
+/// Adopts so many foreign blocks as vectors, which overlap. They stay adopted while the result lives.
 fn keep_adopted(count: usize) -> Vec<Vec<f32>> {
-    let block = || {
-        let mut owner = vec![0f32; LEAST].into_boxed_slice();
-        // SAFETY: the owner's own elements, which nobody else has.
-        unsafe { adopt(owner.as_mut_ptr(), LEAST, owner) }.map_err(|rejected| rejected.error).expect("it is installed")
+    /// How far apart they begin: each in a line of the cache of its own.
+    const STEP: usize = 64 / size_of::<f32>();
+    const LEN: usize = LEAST / size_of::<f32>();
+    let memory: Arc<[f32]> = vec![0f32; count * STEP + LEN].into();
+    let block = |at: usize| {
+        let elements = memory[at * STEP..].as_ptr().cast_mut();
+        // SAFETY: zeros that the owner keeps, and that nobody writes.
+        unsafe { adopt(elements, LEN, memory.clone()) }.map_err(|rejected| rejected.error).expect("it is installed")
     };
-    (0..count).map(|_| block()).collect()
+    (0..count).map(block).collect()
 }
 
 /// Measured without criterion, because the two allocators have to take turns.
@@ -87,6 +91,19 @@ fn ordinary_blocks(session: &mut Session) {
                 let contender = format!("{adopted} adopted, {on}");
                 group.row(name, &contender, nanos, ratios, None);
             }
+        }
+    }
+}
+
+/// How the cost of an ordinary block grows with the number of adopted ones.
+fn growth(session: &mut Session) {
+    let title = "an ordinary block, while many foreign ones are adopted";
+    let mut group = Group::against(session, title, "the system's");
+    for adopted in [0, 1_000, 100_000, 1_000_000] {
+        let _kept = keep_adopted(if is_measured() { adopted } else { adopted.min(2_000) });
+        for (name, size) in [("16 KiB", 16 << 10), ("64 KiB", 64 << 10)] {
+            let (nanos, ratios) = overhead(size, 1);
+            group.row(name, &format!("{adopted} adopted"), nanos, ratios, None);
         }
     }
 }
@@ -131,5 +148,5 @@ fn map(path: &Path) -> Buffer {
 }
 
 fn main() {
-    run("adopting", &[ordinary_blocks, into_candle]);
+    run("adopting", &[ordinary_blocks, growth, into_candle]);
 }

@@ -403,7 +403,7 @@ impl EverySecond {
     }
 }
 
-fn main() -> Result<(), Error> {
+pub fn main() -> Result<(), Error> {
     // Element types are exchanged without a tensor.
     assert_eq!(Kind::Real.exchange::<DataType>()?, DataType::FLOAT32);
     assert_eq!(DataType::INT64.exchange::<Kind>()?, Kind::Index);
