@@ -182,8 +182,8 @@ impl Aliased {
     /// `Copies: never`.
     ///
     /// # Safety
-    /// The memory is initialised, and until the tensor is dropped nobody else writes it; nobody else reads it, either,
-    /// unless it is read-only.
+    /// The memory is initialised, and until the tensor is dropped nobody else writes it. Unless it is read-only, it may
+    /// be written, and nobody else reads it, either.
     #[must_use]
     pub unsafe fn assume_exclusive(self) -> Tensor {
         self.0

@@ -19,9 +19,9 @@ use crate::types::{DataType, Device, Element, Flags};
 ///
 /// # Invariants
 /// 1. *checked*: the raw tensor is valid as [`Descriptor::from_raw`] checks it, and does not change.
-/// 2. *access*: the extent is initialised and readable, and nobody else writes it. If `READ_ONLY` is clear, nobody else
-///    reads the elements; if the owner came by [`Tensor::from_sole_owner`] as well, nobody else reads any of the
-///    extent.
+/// 2. *access*: the extent is initialised and readable, and nobody else writes it. If `READ_ONLY` is clear, the
+///    elements may be written, and nobody else reads them; if the owner came by [`Tensor::from_sole_owner`] as well, so
+///    may all of the extent, and nobody else reads any of it.
 /// 3. *alive*: the managed struct is alive; its deleter, if there is one, has not run yet, and may run on any thread.
 /// 4. *ours*: `Raw::Owned` came from `owner::place` or `owner::place_buffer`, with an owner of the type that its
 ///    provenance names.
@@ -173,7 +173,7 @@ impl Tensor {
         let memory = Memory { dtype: self.dtype(), device: self.device(), flags, is_valid: false };
         let ndim = self.descriptor().ndim();
         // SAFETY: by invariants *checked* and *access* the tensor describes memory that it keeps alive, and the new
-        // struct says the same.
+        // struct says the same. (In an `Aliased`, *access* says less, before and after.)
         unsafe {
             owner::place(self, (memory, false), ndim, |tensor: &mut Self, shape, strides| {
                 let descriptor = tensor.descriptor();
@@ -298,8 +298,8 @@ impl Tensor {
     /// # Errors
     /// [`Error::ReadOnly`], and [`Error::Overlap`] if two elements lie in the same place (a broadcast axis).
     pub fn view_mut(&mut self) -> Result<TensorMut<'_>, Error> {
-        // SAFETY: as in `view`; by invariant *access* nobody else reads or writes the elements, and the exclusive
-        // borrow keeps this handle from reading meanwhile.
+        // SAFETY: as in `view`. If the tensor is not read-only, by invariant *access* its elements may be written and
+        // nobody else reads or writes them, and the exclusive borrow keeps this handle from reading meanwhile.
         unsafe { TensorMut::from_descriptor(self.descriptor()) }
     }
 

@@ -151,7 +151,8 @@ fn block_layout<H, O>(ndim: usize) -> (Layout, usize) {
 /// uses the memory between the elements.
 ///
 /// # Safety
-/// As [`Tensor::from_owner`](crate::Tensor::from_owner).
+/// As [`Tensor::from_owner`](crate::Tensor::from_owner), or as
+/// [`Tensor::from_sole_owner`](crate::Tensor::from_sole_owner) if `owns_extent`.
 #[inline]
 pub(super) unsafe fn place<H: Header, O: 'static>(
     owner: O,

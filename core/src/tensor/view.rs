@@ -188,8 +188,8 @@ impl<'a> TensorRef<'a> {
 ///
 /// # Invariants
 /// Those of [`TensorRef`], and:
-/// 1. *exclusive*: nobody else reads or writes the elements for `'a`, and no two of them overlap. What lies between
-///    them is not touched.
+/// 1. *exclusive*: the elements may be written, nobody else reads or writes them for `'a`, and no two of them overlap.
+///    What lies between them is not touched.
 #[derive(Debug)]
 pub struct TensorMut<'a>(TensorRef<'a>);
 
@@ -209,7 +209,8 @@ impl<'a> TensorMut<'a> {
     /// Borrows a described tensor for writing.
     ///
     /// # Safety
-    /// Invariants *readable*, *valid* and *exclusive* hold, except that overlap is checked here.
+    /// Invariants *readable*, *valid* and *exclusive* hold, except that overlap is checked here. (*exclusive* need not
+    /// hold of a tensor that is read-only, which is refused.)
     ///
     /// # Errors
     /// [`Error::ReadOnly`] and [`Error::Overlap`].
