@@ -1,5 +1,5 @@
 //! The structure of the source: the core's rooms are used by those above them only, no files import each other in
-//! circles, and what the documents name is there.
+//! circles, what the documents name is there, and proofs name what they rest on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -173,14 +173,14 @@ fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
 }
 
-/// The roots of all crates, libraries and programs, but for tests.
-fn roots() -> Vec<PathBuf> {
+/// All source files but those of tests.
+fn sources() -> Vec<PathBuf> {
     fn search(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
             let name = entry.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if entry.is_dir() && !["target", "tests"].contains(&name) && !name.starts_with('.') {
                 search(&entry, found);
-            } else if name == "lib.rs" || name == "main.rs" {
+            } else if name.ends_with(".rs") {
                 found.push(entry);
             }
         }
@@ -188,6 +188,11 @@ fn roots() -> Vec<PathBuf> {
     let mut found = Vec::new();
     search(workspace(), &mut found);
     found
+}
+
+/// The roots of all crates, libraries and programs, but for tests.
+fn roots() -> Vec<PathBuf> {
+    sources().into_iter().filter(|file| file.ends_with("lib.rs") || file.ends_with("main.rs")).collect()
 }
 
 #[test]
@@ -257,5 +262,41 @@ fn what_the_documents_name_is_there() {
             named += 1;
         }
         assert!(named > 0, "{document} names no file");
+    }
+}
+
+/// Where the comments of a source file cite an invariant or a promise by its number in a list.
+fn numbered_citations(source: &str) -> Vec<String> {
+    fn is_number(word: &str) -> bool {
+        word.parse::<u8>().is_ok_and(|number| (1..10).contains(&number))
+    }
+    fn comment(line: &str) -> Option<&str> {
+        let comment = line.split_once("//")?.1.trim_start_matches(['/', '!']).trim_start();
+        match comment.split_once(". ") {
+            Some((number, item)) if is_number(number) => Some(item), // The number of an item itself is no citation.
+            _ => Some(comment),
+        }
+    }
+    let lists = ["invariant", "invariants", "promise", "promises", "clause", "clauses", "axiom", "axioms"];
+    let cites = |pair: &&[&str]| {
+        let word = pair[1].trim_end_matches(['.', ',', ':', ';']);
+        let is_in_brackets = word.strip_prefix('(').and_then(|word| word.strip_suffix(')')).is_some_and(is_number);
+        is_in_brackets || is_number(word) && lists.contains(&pair[0].to_lowercase().as_str())
+    };
+    // A comment may break between any two words.
+    let words: Vec<&str> = source.lines().filter_map(comment).flat_map(str::split_whitespace).collect();
+    words.windows(2).filter(cites).map(|pair| pair.join(" ")).collect()
+}
+
+#[test]
+fn no_proof_cites_a_number() {
+    let proofs =
+        "// SAFETY: (1), and invariants\n// (2) and 3; promise 4 of `new`.\nf(1); // Clause 5\n/// 6. *name*: it";
+    assert_eq!(numbered_citations(proofs), ["SAFETY: (1),", "invariants (2)", "promise 4", "Clause 5"]);
+    let sources = sources();
+    assert!(sources.len() > 100, "the search found only {sources:?}");
+    for file in sources {
+        let text = fs::read_to_string(&file).expect("a source file");
+        assert_eq!(numbered_citations(&text), [""; 0], "{}", file.display());
     }
 }

@@ -53,10 +53,10 @@ fn import_as<T: Element + WithDType>(tensor: Tensor, sealed: bool) -> Result<Can
     let seal = writing(&descriptor).is_err().then(|| Seal::new(tensor.data()));
     let is_sealed = seal.is_some();
     let data = tensor.data().cast_mut().cast::<T>();
-    // SAFETY: strides are not negative, so that the extent begins at the first element, and by invariant 2 of `Tensor`
-    // all of it is initialised until the tensor is dropped. Either nobody else has access to any of it, or nobody
-    // writes: by axiom *lock* candle writes only through the lock, which is never free for writers once the storage is
-    // sealed below, before anybody else has it.
+    // SAFETY: strides are not negative, so that the extent begins at the first element, and by invariant *access* of
+    // `Tensor` all of it is initialised until the tensor is dropped. Either nobody else has access to any of it, or
+    // nobody writes: by axiom *lock* candle writes only through the lock, which is never free for writers once the
+    // storage is sealed below, before anybody else has it.
     let vec = unsafe { adopt(data, span, (seal, tensor)) }?;
     let base = CandleTensor::from_vec(vec, span, &CandleDevice::Cpu).map_err(failed)?;
     if is_sealed {

@@ -19,7 +19,7 @@ use crate::error::into_py_err;
 /// A tensor, and how it is let go.
 ///
 /// # Invariants
-/// 1. The tensor is dropped once, by `Drop`, or moved out before.
+/// 1. *once*: the tensor is dropped once, by `Drop`, or moved out before.
 struct Owner {
     tensor: ManuallyDrop<Aliased>,
     /// Whether the deleter is a Python producer's, which may run Python code.
@@ -29,7 +29,7 @@ struct Owner {
 impl Drop for Owner {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: (1).
+        // SAFETY: by invariant *once* it is still there, and this is the one time.
         let tensor = unsafe { ManuallyDrop::take(&mut self.tensor) };
         if self.is_foreign {
             release(tensor);
@@ -40,8 +40,8 @@ impl Drop for Owner {
 /// The owner of a tensor, shared once there is somebody to share it with: most tensors go through Python untouched.
 ///
 /// # Invariants
-/// 2. `only` is the owner until `shared` is filled with what it held; from then on it is a copy that owns nothing. What
-///    it points to lives as long as this in both cases.
+/// 1. *single*: `only` is the owner until `shared` is filled with what it held; from then on it is a copy that owns
+///    nothing. What it points to lives as long as this in both cases.
 pub(crate) struct Handle {
     only: ManuallyDrop<Owner>,
     shared: OnceLock<Arc<Owner>>,
@@ -93,7 +93,7 @@ impl Handle {
     fn share(&self) -> Arc<Owner> {
         let shared = self.shared.get_or_init(|| {
             let owner: *const Owner = &*self.only;
-            // SAFETY: (2): the one time that the owner moves out, as a lock sees to.
+            // SAFETY: by invariant *single* `only` is the owner, and a lock sees to it that it moves out this once.
             Arc::new(unsafe { owner.read() })
         });
         Arc::clone(shared)
@@ -108,7 +108,7 @@ impl Handle {
         let owner = match self.shared.take() {
             None => {
                 let mut this = ManuallyDrop::new(self);
-                // SAFETY: (2): the owner, which is moved out and not dropped.
+                // SAFETY: by invariant *single* `only` is the owner, which is moved out and not dropped.
                 unsafe { ManuallyDrop::take(&mut this.only) }
             }
             Some(shared) => match Arc::try_unwrap(shared) {
@@ -123,7 +123,7 @@ impl Handle {
             },
         };
         let mut owner = ManuallyDrop::new(owner);
-        // SAFETY: (1): moved out, and not dropped.
+        // SAFETY: as invariant *once* of `Owner` has it, the tensor is moved out, and not dropped.
         unsafe { ManuallyDrop::take(&mut owner.tensor) }
     }
 
@@ -166,7 +166,7 @@ impl Handle {
 impl Clone for Handle {
     fn clone(&self) -> Self {
         let owner: *const Owner = &*self.only;
-        // SAFETY: (2): a copy that owns nothing, beside the shared owner.
+        // SAFETY: as invariant *single* has it, this is a copy that owns nothing, beside the shared owner.
         let only = ManuallyDrop::new(unsafe { owner.read() });
         Self { only, shared: OnceLock::from(self.share()) }
     }
@@ -194,7 +194,7 @@ impl Drop for Handle {
     #[inline]
     fn drop(&mut self) {
         if self.shared.get().is_none() {
-            // SAFETY: (2): the owner, never used again.
+            // SAFETY: by invariant *single* `only` is the owner, which is never used again.
             unsafe { ManuallyDrop::drop(&mut self.only) };
         }
     }
@@ -203,7 +203,7 @@ impl Drop for Handle {
 /// Calls a Python producer's deleter, or leaks the tensor if there is no interpreter any more.
 fn release(tensor: Aliased) {
     let mut tensor = ManuallyDrop::new(tensor);
-    // SAFETY: (1): dropped here, once, or never.
+    // SAFETY: the tensor is this function's own, and dropped here, once, or never.
     attached(|| unsafe { ManuallyDrop::drop(&mut tensor) });
 }
 

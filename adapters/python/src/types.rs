@@ -42,8 +42,8 @@ impl PyTensor {
     /// `Copies: never`. One small allocation unless the memory is Rust's, and this the only handle.
     ///
     /// # Safety
-    /// The memory is initialised, and until the tensor is dropped nobody else writes it; nobody else reads it, either,
-    /// unless it is read-only.
+    /// The memory is initialised, and until the tensor is dropped nobody else writes it. Unless it is read-only, it may
+    /// be written, and nobody else reads it, either.
     #[must_use]
     pub unsafe fn assume_exclusive(self) -> Tensor {
         // SAFETY: the caller's promise.

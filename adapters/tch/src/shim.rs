@@ -89,14 +89,14 @@ unsafe extern "C" {
 /// A place for the text of an error.
 ///
 /// # Invariants
-/// 1. It holds a C string that the shim has made and nobody else has, or nothing. Only the shim fills it.
+/// 1. *ours*: it holds a C string that the shim has made and nobody else has, or nothing. Only the shim fills it.
 #[repr(transparent)]
 struct Message(Option<NonNull<c_char>>);
 
 impl Message {
     #[cold]
     fn to_error(&self) -> Error {
-        // SAFETY: a C string, by invariant 1 of `Message`.
+        // SAFETY: a C string, by invariant *ours*.
         let text = self.0.map(|text| unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy());
         let message = text.as_deref().map_or("no memory for the message", |text| text.lines().next().unwrap_or(""));
         Error::Framework { framework: NAME, message: message.into() }
@@ -107,7 +107,7 @@ impl Drop for Message {
     #[inline]
     fn drop(&mut self) {
         if let Some(text) = self.0 {
-            // SAFETY: a text of the shim's, which is this one's alone, by invariant 1 of `Message`.
+            // SAFETY: a text of the shim's, which is this one's alone, by invariant *ours*.
             unsafe { dlbridge_free(text.as_ptr()) };
         }
     }
@@ -126,8 +126,8 @@ fn call(body: impl FnOnce(&mut Message) -> bool) -> Result<(), Error> {
 /// A dense tensor with a storage, as libtorch describes it.
 ///
 /// # Invariants
-/// 1. The tensor is as `info` says, and the numbers that `info` points to are in it (axiom *metadata*). Another handle
-///    could change all of that in place, so no code of others runs as long as this lives.
+/// 1. *described*: the tensor is as `info` says, and the numbers that `info` points to are in it (axiom *metadata*).
+///    Another handle could change all of that in place, so no code of others runs as long as this lives.
 pub(crate) struct Dense<'a> {
     info: &'a Info,
     tensor: &'a tch::Tensor,
@@ -160,12 +160,12 @@ impl Dense<'_> {
 
     #[inline]
     pub(crate) fn shape(&self) -> &[i64] {
-        // SAFETY: invariant 1 of `Dense`.
+        // SAFETY: by invariant *described* there are as many lengths as axes, which stay as long as `self` lives.
         unsafe { numbers(self.info.shape, self.info.ndim) }
     }
 
     pub(crate) fn strides(&self) -> &[i64] {
-        // SAFETY: invariant 1 of `Dense`.
+        // SAFETY: as in `shape`, for the strides.
         unsafe { numbers(self.info.strides, self.info.ndim) }
     }
 
@@ -192,7 +192,7 @@ impl Dense<'_> {
     /// Whether no other tensor, view or autograd graph refers to it.
     pub(crate) fn is_unique(&self) -> bool {
         // The shim would ask the allocator of the storage, which for a zero tensor does not live as long as the tensor.
-        // SAFETY: a live, dense tensor, by invariant 1 of `Dense`.
+        // SAFETY: a live, dense tensor, by invariant *described*.
         !self.is_lazy() && unsafe { dlbridge_is_unique(self.tensor.as_ptr()) }
     }
 
@@ -213,7 +213,7 @@ impl Dense<'_> {
     /// A new reference to the owner of the memory.
     pub(crate) fn retain(&self) -> Owner {
         let sealed = self.is_sealed();
-        // SAFETY: a live tensor with a storage of this kind, by invariant 1 of `Dense`.
+        // SAFETY: a live tensor with a storage of this kind, by invariant *described*.
         Owner { raw: unsafe { dlbridge_retain(self.tensor.as_ptr(), sealed) }, sealed }
     }
 
@@ -222,7 +222,7 @@ impl Dense<'_> {
         if !self.is_sealed() {
             return Ok(self.tensor.shallow_clone());
         }
-        // SAFETY: a live tensor that is sealed, by invariant 1 of `Dense`.
+        // SAFETY: a live tensor that is sealed, by invariant *described*.
         let unsealed = |out, error: &mut _| unsafe { dlbridge_unseal(self.tensor.as_ptr(), out, error) };
         // SAFETY: the new tensor is nobody else's.
         unsafe { made(unsealed) }

@@ -122,10 +122,10 @@ fn layout(address: usize, size: usize, align: usize) -> Result<Layout, Reason> {
 /// `Copies: never`.
 ///
 /// # Safety
-/// 1. `elements` points to `len` initialised, valid elements, in one allocation of at most `isize::MAX` bytes, which
-///    stay where they are until `owner` is dropped.
-/// 2. Until then they may be written, and nobody else reads or writes them; or nobody writes through the vector, and
-///    nobody else writes them.
+/// 1. *elements*: `elements` points to `len` initialised, valid elements, in one allocation of at most `isize::MAX`
+///    bytes, which stay where they are until `owner` is dropped.
+/// 2. *access*: until then they may be written, and nobody else reads or writes them; or nobody writes through the
+///    vector, and nobody else writes them.
 ///
 /// # Errors
 /// [`Error::NullData`], and [`Error::CopyRequired`] with the reason: no [`Adopting`] is installed, or the block is too
@@ -141,8 +141,8 @@ pub unsafe fn adopt<T: Element, O: Send + 'static>(
         Err(reason) => Error::CopyRequired { framework: "the adopting allocator", reason },
         Ok(layout) => {
             registry().put(Adopted::new(elements as usize, layout, Box::new(owner)));
-            // SAFETY: the block now belongs to the global allocator, with just this size and alignment; by promise (1)
-            // its elements are initialised.
+            // SAFETY: the block now belongs to the global allocator, with just this size and alignment; by the promise
+            // *elements* its elements are initialised.
             return Ok(unsafe { Vec::from_raw_parts(elements, len, len) });
         }
     };

@@ -44,8 +44,9 @@ impl Tensor {
         }
         let len = self.descriptor().len();
         let Ok(elements) = self.view_mut().and_then(|mut view| view.as_mut_ptr::<T>()) else { return Err(self) };
-        // SAFETY: by invariant 2 of `Tensor` nobody else has access while the tensor lives, which the vector keeps; the
-        // elements are contiguous, as checked, and `as_mut_ptr` has checked type, alignment and values.
+        // SAFETY: the tensor is not read-only, so that by invariant *access* of `Tensor` nobody else has access to the
+        // elements while it lives, and the vector keeps it. The elements are contiguous, as checked, and `as_mut_ptr`
+        // has checked type, alignment and values.
         unsafe { adopt(elements, len, self) }.map_err(|rejected| rejected.value)
     }
 }

@@ -75,7 +75,7 @@ impl<T: Element> Iterator for Elements<'_, T> {
 
     fn next(&mut self) -> Option<T> {
         let offset = self.offsets.next()?;
-        // SAFETY: an offset of the layout is within the extent, which fits by invariant 2 of `Descriptor`.
+        // SAFETY: an offset of the layout is within the extent, which fits by invariant *bounds* of `Descriptor`.
         let element = unsafe { self.data.offset(offset) };
         // SAFETY: readable, aligned and valid by the promise of `new`.
         Some(unsafe { element.read() })

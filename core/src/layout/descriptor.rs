@@ -11,9 +11,10 @@ use crate::types::{DataType, Device, Flags};
 /// What a tensor is, without access to its elements: type, place, shape, strides, flags and address.
 ///
 /// # Invariants
-/// 1. Lengths are 0 or more; strides, where explicit, are as many as lengths.
-/// 2. The element count, the size and the extent in bytes fit an `isize`, as [`validate`](super::validate) checks.
-/// 3. `data` points at the first element (`byte_offset` applied), and is not NULL if there are elements.
+/// 1. *axes*: lengths are 0 or more; strides, where explicit, are as many as lengths.
+/// 2. *bounds*: the element count, the size and the extent in bytes fit an `isize`, as [`validate`](super::validate)
+///    checks.
+/// 3. *first*: `data` points at the first element (`byte_offset` applied), and is not NULL if there are elements.
 #[derive(Clone, Copy)]
 pub struct Descriptor<'a> {
     pub(crate) data: *mut u8,
@@ -161,7 +162,7 @@ impl<'a> Descriptor<'a> {
     /// The number of elements; 1 for a 0-d tensor.
     #[inline]
     pub fn len(&self) -> usize {
-        // By invariants (1) and (2) this neither overflows nor meets a negative number.
+        // By invariants *axes* and *bounds* this neither overflows nor meets a negative number.
         self.shape.iter().fold(1usize, |count, length| count.wrapping_mul(*length as usize))
     }
 

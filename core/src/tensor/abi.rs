@@ -16,19 +16,19 @@ impl Tensor {
     /// `Copies: never`.
     ///
     /// # Safety
-    /// 1. `managed` points to a managed tensor that the caller owns and does not use afterwards, laid out as its
-    ///    version says. Its deleter may be called on any thread.
-    /// 2. If `ndim` is positive, `shape` and `strides` are NULL or point to `ndim` integers.
-    /// 3. Until the deleter runs, the extent (from the lowest element that they reach to the highest, gaps included) is
-    ///    initialised, readable and written by nobody, and the numbers do not change. If the read-only flag is clear,
-    ///    the elements may be written, and nobody else reads them.
+    /// 1. *owned*: `managed` points to a managed tensor that the caller owns and does not use afterwards, laid out as
+    ///    its version says. Its deleter may be called on any thread.
+    /// 2. *numbers*: if `ndim` is positive, `shape` and `strides` are NULL or point to `ndim` integers.
+    /// 3. *access*: until the deleter runs, the extent (from the lowest element that they reach to the highest, gaps
+    ///    included) is initialised, readable and written by nobody, and the numbers do not change. If the read-only
+    ///    flag is clear, the elements may be written, and nobody else reads them.
     ///
     /// # Errors
     /// [`Error::UnsupportedVersion`] for another major version, of which nothing but the version and the deleter is
     /// read; else as [`Descriptor::from_raw`](crate::Descriptor::from_raw).
     pub unsafe fn from_raw(managed: NonNull<DLManagedTensorVersioned>) -> Result<Self, Error> {
         let tensor = Self(Raw::Versioned(managed));
-        // SAFETY: promise (1); the version comes first in all versions, and nothing else is touched.
+        // SAFETY: by the promise *owned* a struct is there. All versions begin with the version; only that is read.
         let version = unsafe { managed.cast::<DLPackVersion>().as_ptr().read() };
         if version.major != sys::DLPACK_MAJOR_VERSION {
             return Err(Error::UnsupportedVersion { major: version.major, minor: version.minor });
@@ -66,7 +66,7 @@ impl Tensor {
                 mem::forget(self);
                 managed
             }
-            // SAFETY: by invariant 3 of `Tensor` the struct is alive, and its version is one that this crate reads.
+            // SAFETY: by invariant *alive* of `Tensor` the struct is alive, of a version that this crate reads.
             Raw::Versioned(managed) if is_plain(&self, unsafe { managed.as_ref() }.deleter.is_some()) => {
                 mem::forget(self);
                 managed
@@ -84,7 +84,7 @@ impl Tensor {
     /// with [`Error::Inexpressible`] if its sub-byte elements are padded.
     pub fn into_legacy_raw(self) -> Result<NonNull<DLManagedTensor>, Rejected<Self>> {
         let error = match self.0 {
-            // SAFETY: by invariant 3 of `Tensor` the struct is alive.
+            // SAFETY: by invariant *alive* of `Tensor` the struct is alive.
             Raw::Legacy(managed) if is_plain(&self, unsafe { managed.as_ref() }.deleter.is_some()) => {
                 mem::forget(self);
                 return Ok(managed);

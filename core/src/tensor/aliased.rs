@@ -21,7 +21,7 @@ use crate::types::DataType;
 /// Dropping it calls the producer's deleter, on whatever thread that happens.
 ///
 /// # Invariants
-/// Those of [`Tensor`], except that of the second only this is left: the extent stays allocated. Therefore no safe
+/// Those of [`Tensor`], except that of *access* only this is left: the extent stays allocated. Therefore no safe
 /// function lends the inner tensor.
 pub struct Aliased(Tensor);
 
@@ -31,14 +31,14 @@ impl Aliased {
     /// Whatever the outcome, the tensor is consumed: on an error its deleter has run. `Copies: never`.
     ///
     /// # Safety
-    /// Promises 1 and 2 of [`Tensor::from_raw`]. Until the deleter runs, the memory stays allocated and the numbers do
-    /// not change.
+    /// The promises *owned* and *numbers* of [`Tensor::from_raw`]. Until the deleter runs, the memory stays allocated
+    /// and the numbers do not change.
     ///
     /// # Errors
     /// As [`Tensor::from_raw`].
     #[inline]
     pub unsafe fn from_raw(managed: NonNull<DLManagedTensorVersioned>) -> Result<Self, Error> {
-        // SAFETY: the caller's promise. Of promise 3 of `Tensor::from_raw`, which it lacks in part, nothing more is
+        // SAFETY: the caller's promise. It lacks a part of the promise *access* of `Tensor::from_raw`, which is not
         // used, by the invariant of this type.
         unsafe { Tensor::from_raw(managed) }.map(Self)
     }
@@ -182,8 +182,8 @@ impl Aliased {
     /// `Copies: never`.
     ///
     /// # Safety
-    /// The memory is initialised, and until the tensor is dropped nobody else writes it; nobody else reads it, either,
-    /// unless it is read-only.
+    /// The memory is initialised, and until the tensor is dropped nobody else writes it. Unless it is read-only, it may
+    /// be written, and nobody else reads it, either.
     #[must_use]
     pub unsafe fn assume_exclusive(self) -> Tensor {
         self.0

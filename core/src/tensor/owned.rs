@@ -18,11 +18,13 @@ use crate::types::{DataType, Device, Element, Flags};
 /// or writes. Dropping it calls the producer's deleter, on whatever thread that happens.
 ///
 /// # Invariants
-/// 1. The raw tensor is valid as [`Descriptor::from_raw`] checks it, and does not change.
-/// 2. The extent is initialised and readable, and nobody else writes it. If `READ_ONLY` is clear, nobody else reads the
-///    elements; if the owner came by [`Tensor::from_sole_owner`] as well, nobody else reads any of the extent.
-/// 3. The deleter, if there is one, has not run yet. It may run on any thread.
-/// 4. `Raw::Owned` came from `owner::place` with an owner of the type that its provenance names.
+/// 1. *checked*: the raw tensor is valid as [`Descriptor::from_raw`] checks it, and does not change.
+/// 2. *access*: the extent is initialised and readable, and nobody else writes it. If `READ_ONLY` is clear, the
+///    elements may be written, and nobody else reads them; if the owner came by [`Tensor::from_sole_owner`] as well, so
+///    may all of the extent, and nobody else reads any of it.
+/// 3. *alive*: the managed struct is alive; its deleter, if there is one, has not run yet, and may run on any thread.
+/// 4. *ours*: `Raw::Owned` came from `owner::place` or `owner::place_buffer`, with an owner of the type that its
+///    provenance names.
 pub struct Tensor(pub(super) Raw);
 
 #[derive(Clone, Copy)]
@@ -33,10 +35,11 @@ pub(super) enum Raw {
     Legacy(NonNull<DLManagedTensor>),
 }
 
-// SAFETY: by (3) the deleter may run on any thread, as DLPack demands of producers; owners that this crate places are
-// `Send`.
+// SAFETY: by invariant *alive* the deleter may run on any thread, as DLPack demands of producers; owners that this
+// crate places are `Send`.
 unsafe impl Send for Tensor {}
-// SAFETY: a shared handle only reads the elements, which (2) allows, and the owner cannot be reached through it.
+// SAFETY: a shared handle only reads the elements, which invariant *access* allows, and it reaches the owner only if
+// that is `Sync`.
 unsafe impl Sync for Tensor {}
 
 impl Tensor {
@@ -78,15 +81,15 @@ impl Tensor {
     /// `Copies: never`.
     ///
     /// # Safety
-    /// 1. There are at most `i32::MAX` axes; lengths and strides pass [`layout::validate`], and the address is not NULL
-    ///    if there are elements.
-    /// 2. Until `owner` is dropped, the extent on `memory.device` (from the lowest element that they reach to the
-    ///    highest, gaps included) is initialised, readable, and written by nobody. If `memory.flags` lacks
+    /// 1. *numbers*: there are at most `i32::MAX` axes; lengths and strides pass [`layout::validate`], and the address
+    ///    is not NULL if there are elements.
+    /// 2. *access*: until `owner` is dropped, the extent on `memory.device` (from the lowest element that they reach to
+    ///    the highest, gaps included) is initialised, readable, and written by nobody. If `memory.flags` lacks
     ///    [`Flags::READ_ONLY`], the elements may be written, and nobody else reads them.
-    /// 3. If `memory.is_valid`, every element is a valid value of its type (a boolean is 0 or 1).
-    /// 4. [`Tensor::downcast`] gives the owner back to safe code. If `memory.flags` has [`Flags::READ_ONLY`] because
-    ///    others read the memory, an `O` does not let safe code write it: a shared handle such as an `Arc` does not, a
-    ///    `Vec` does.
+    /// 3. *valid*: if `memory.is_valid`, every element is a valid value of its type (a boolean is 0 or 1).
+    /// 4. *owner*: [`Tensor::downcast`] gives the owner back to safe code. If `memory.flags` has [`Flags::READ_ONLY`]
+    ///    because others read the memory, an `O` does not let safe code write it: a shared handle such as an `Arc` does
+    ///    not, a `Vec` does.
     #[inline]
     pub unsafe fn from_owner<O: Send + 'static>(
         owner: O,
@@ -150,7 +153,8 @@ impl Tensor {
         }
         match self.0 {
             Raw::Owned(mut managed) => {
-                // SAFETY: by (4) this crate made the struct and may change it; `READ_ONLY` only takes rights away.
+                // SAFETY: by invariant *ours* this crate made the struct and may change it; `READ_ONLY` only takes
+                // rights away.
                 unsafe { managed.as_mut() }.flags |= sys::DLPACK_FLAG_BITMASK_READ_ONLY;
                 self
             }
@@ -168,7 +172,8 @@ impl Tensor {
         let flags = self.flags();
         let memory = Memory { dtype: self.dtype(), device: self.device(), flags, is_valid: false };
         let ndim = self.descriptor().ndim();
-        // SAFETY: by (1) and (2) the tensor describes memory that it keeps alive, and the new struct says the same.
+        // SAFETY: by invariants *checked* and *access* the tensor describes memory that it keeps alive, and the new
+        // struct says the same. (In an `Aliased`, *access* says less, before and after.)
         unsafe {
             owner::place(self, (memory, false), ndim, |tensor: &mut Self, shape, strides| {
                 let descriptor = tensor.descriptor();
@@ -191,7 +196,8 @@ impl Tensor {
         match self.0 {
             Raw::Owned(managed) if self.descriptor().is_owned_by::<O>() => {
                 mem::forget(self);
-                // SAFETY: by (4) the owner is an `O`; the tensor is forgotten, so that it does not use the owner again.
+                // SAFETY: by invariant *ours* the owner is an `O`; the tensor is forgotten, so that it does not use the
+                // owner again.
                 Ok(unsafe { owner::take::<DLManagedTensorVersioned, O>(managed.as_ptr()) })
             }
             _ => Err(self),
@@ -242,8 +248,8 @@ impl Tensor {
     fn owner<O: Sync + 'static>(&self) -> Option<&O> {
         match self.0 {
             Raw::Owned(managed) if self.descriptor().is_owned_by::<O>() => {
-                // SAFETY: by (4) the owner is an `O`; it stays in place while the tensor lives, and is shared with
-                // other threads only as `O: Sync` allows.
+                // SAFETY: by invariant *ours* the owner is an `O`; it stays in place while the tensor lives, and is
+                // shared with other threads only as `O: Sync` allows.
                 Some(unsafe { owner::peek::<DLManagedTensorVersioned, O>(managed) })
             }
             _ => None,
@@ -253,14 +259,14 @@ impl Tensor {
     #[inline]
     pub(super) fn dl_tensor(&self) -> &DLTensor {
         match &self.0 {
-            // SAFETY: by (3) the struct is alive, and by (1) it does not change.
+            // SAFETY: by invariant *alive* the struct is alive, and by *checked* the raw tensor in it does not change.
             Raw::Owned(managed) | Raw::Versioned(managed) => unsafe { &managed.as_ref().dl_tensor },
             // SAFETY: as above.
             Raw::Legacy(managed) => unsafe { &managed.as_ref().dl_tensor },
         }
     }
 
-    /// Checks every number that invariant (1) speaks of. That they do not change is the constructors' callers' promise.
+    /// Checks every number of invariant *checked*. That they do not change is the constructors' callers' promise.
     #[inline]
     pub(super) fn revalidate(&self) -> Result<(), Error> {
         // SAFETY: `shape` and `strides` are as the constructors' callers promise.
@@ -271,18 +277,19 @@ impl Tensor {
     #[inline]
     pub fn descriptor(&self) -> Descriptor<'_> {
         let owner = match self.0 {
-            // SAFETY: by (3) the struct is alive, and by (4) it came from `owner::place`.
+            // SAFETY: by invariant *alive* the struct is alive, and by *ours* it came from `owner::place`.
             Raw::Owned(managed) => Some(unsafe { owner::provenance(managed) }),
             _ => None,
         };
-        // SAFETY: by (1) the raw tensor is valid and does not change.
+        // SAFETY: by invariant *checked* the raw tensor is valid and does not change.
         unsafe { Descriptor::from_checked(self.dl_tensor(), self.flags(), owner) }
     }
 
     /// The tensor, borrowed for reading.
     #[inline]
     pub fn view(&self) -> TensorRef<'_> {
-        // SAFETY: (2); elements that their owner's provenance calls valid are so by promise 3 of `from_owner`.
+        // SAFETY: by invariant *access* the extent is readable. Elements that their owner's provenance calls valid are
+        // so by the promise *valid* of `from_owner`, or because they are those of a `Buffer`.
         unsafe { TensorRef::from_descriptor(self.descriptor()) }
     }
 
@@ -291,7 +298,8 @@ impl Tensor {
     /// # Errors
     /// [`Error::ReadOnly`], and [`Error::Overlap`] if two elements lie in the same place (a broadcast axis).
     pub fn view_mut(&mut self) -> Result<TensorMut<'_>, Error> {
-        // SAFETY: (2), and the exclusive borrow keeps this handle from reading meanwhile.
+        // SAFETY: as in `view`. If the tensor is not read-only, by invariant *access* its elements may be written and
+        // nobody else reads or writes them, and the exclusive borrow keeps this handle from reading meanwhile.
         unsafe { TensorMut::from_descriptor(self.descriptor()) }
     }
 
@@ -309,7 +317,7 @@ impl Tensor {
     #[inline]
     pub fn flags(&self) -> Flags {
         match &self.0 {
-            // SAFETY: by (3) the struct is alive, and `flags` lies in the same place in all versions.
+            // SAFETY: by invariant *alive* the struct is alive, and `flags` lies in the same place in all versions.
             Raw::Owned(managed) | Raw::Versioned(managed) => Flags::from_bits(unsafe { managed.as_ref() }.flags),
             Raw::Legacy(_) => Flags::empty(),
         }
@@ -358,10 +366,10 @@ impl Drop for Tensor {
             Raw::Owned(managed) | Raw::Versioned(managed) => {
                 let deleter = managed.as_ptr().cast::<u8>().wrapping_add(offset_of!(DLManagedTensorVersioned, deleter));
                 let deleter = deleter.cast::<Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>>();
-                // SAFETY: by (3) the struct is alive; `deleter` lies in the same place in all versions, and nothing
-                // after the flags is touched.
+                // SAFETY: by invariant *alive* the struct is alive; `deleter` lies in the same place in all versions,
+                // and nothing after the flags is touched.
                 if let Some(deleter) = unsafe { deleter.read() } {
-                    // SAFETY: by (3) it has not run yet, and nobody uses this handle afterwards.
+                    // SAFETY: by invariant *alive* it has not run yet, and nobody uses this handle afterwards.
                     unsafe { deleter(managed.as_ptr()) };
                 }
             }

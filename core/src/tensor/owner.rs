@@ -33,10 +33,10 @@ pub struct Memory {
 /// A Rust value that owns a run of elements and can be [exported](crate::Tensor::new) with any row-major shape.
 ///
 /// # Safety
-/// 1. `expose` gives the first of `len` initialised elements, which stay where they are, and unchanged, until the value
-///    is used again or dropped; moving the value does not count.
-/// 2. If the flags lack [`Flags::READ_ONLY`], the pointer may write, and nobody else reads or writes the elements until
-///    then.
+/// 1. *stable*: `expose` gives the first of `len` initialised elements, which stay where they are, and unchanged, until
+///    the value is used again or dropped; moving the value does not count.
+/// 2. *exclusive*: if the flags lack [`Flags::READ_ONLY`], the pointer may write, and nobody else reads or writes the
+///    elements until then.
 pub unsafe trait Buffer: Send + 'static {
     /// The type of the elements.
     type Item: Element;
@@ -53,8 +53,8 @@ pub unsafe trait Buffer: Send + 'static {
 /// One table of buffers: the type, and how to reach its elements.
 macro_rules! buffers {
     ($($ty:ty, $this:ident => $expose:expr;)*) => {$(
-        // SAFETY: (1) the elements are on the heap or static, and do not move with the handle; (2) a box or a vector
-        // is the only handle to its elements, and `Arc::get_mut` answers for an `Arc`.
+        // SAFETY: *stable*, as the elements are on the heap or static, and do not move with the handle; *exclusive*, as
+        // a box or a vector is the only handle to its elements, and `Arc::get_mut` answers for an `Arc`.
         unsafe impl<T: Element> Buffer for $ty {
             type Item = T;
 
@@ -126,10 +126,10 @@ impl Header for DLManagedTensor {
 /// The allocation of a managed tensor. The lengths and strides, `2 · ndim` integers, follow this struct.
 ///
 /// # Invariants
-/// 1. It was allocated with `block_layout::<H, O>(ndim)`, and `ndim` is never changed.
-/// 2. `owner` is initialised until [`delete`] or [`take`] moves it out, which happens once.
-/// 3. `provenance` names `O`, and has the same offset whatever `O` is. (It is stored here and not in the handle, so
-///    that a [`Tensor`](crate::Tensor) is small enough to be returned in registers.)
+/// 1. *layout*: it was allocated with `block_layout::<H, O>(ndim)`, and `ndim` is never changed.
+/// 2. *owned*: `owner` is initialised until [`delete`] or [`take`] moves it out, which happens once.
+/// 3. *provenance*: `provenance` names `O`, and has the same offset whatever `O` is. (It is stored here and not in the
+///    handle, so that a [`Tensor`](crate::Tensor) is small enough to be returned in registers.)
 #[repr(C)]
 struct Block<H, O> {
     managed: H,
@@ -151,7 +151,8 @@ fn block_layout<H, O>(ndim: usize) -> (Layout, usize) {
 /// uses the memory between the elements.
 ///
 /// # Safety
-/// As [`Tensor::from_owner`](crate::Tensor::from_owner).
+/// As [`Tensor::from_owner`](crate::Tensor::from_owner), or as
+/// [`Tensor::from_sole_owner`](crate::Tensor::from_sole_owner) if `owns_extent`.
 #[inline]
 pub(super) unsafe fn place<H: Header, O: 'static>(
     owner: O,
@@ -257,8 +258,8 @@ impl<O> Drop for Unfinished<O> {
 #[inline(never)]
 pub(super) unsafe fn place_buffer<B: Buffer>(buffer: B, shape: &[usize]) -> NonNull<DLManagedTensorVersioned> {
     let memory = Memory { dtype: B::Item::DTYPE, device: Device::CPU, flags: Flags::empty(), is_valid: true };
-    // SAFETY: `Buffer` promises initialised elements that stay in place, and that nobody else has access unless they
-    // are read-only; the caller's promise for their number.
+    // SAFETY: by the promises *stable* and *exclusive* of `Buffer` the elements are initialised and stay in place, and
+    // nobody else has access unless they are read-only; the caller's promise for their number.
     unsafe {
         place_described(buffer, (memory, true), shape.len(), |buffer: &mut B, lengths, strides| {
             for (length, given) in lengths.iter_mut().zip(shape) {
@@ -280,7 +281,7 @@ unsafe extern "C" fn delete<H, O>(managed: *mut H) {
         let owner = managed.cast::<u8>().wrapping_add(offset_of!(Block<H, O>, owner)).cast::<O>();
         // The owner is dropped in place and before the block is freed: an atomic count in it waits for all earlier
         // writes, so there should be few.
-        // SAFETY: by invariant 2 of `Block` the owner is initialised; nobody uses it afterwards.
+        // SAFETY: by invariant *owned* of `Block` the owner is initialised; nobody uses it afterwards.
         unsafe { owner.drop_in_place() };
         // SAFETY: the caller's promise; the owner is gone.
         unsafe { free::<H, O>(managed) };
@@ -292,7 +293,7 @@ unsafe extern "C" fn delete<H, O>(managed: *mut H) {
 /// # Safety
 /// As [`delete`], and `managed` is not NULL.
 pub(super) unsafe fn take<H, O>(managed: *mut H) -> O {
-    // SAFETY: by invariant 2 of `Block` the owner is initialised.
+    // SAFETY: by invariant *owned* of `Block` the owner is initialised.
     let owner = unsafe { managed.cast::<u8>().wrapping_add(offset_of!(Block<H, O>, owner)).cast::<O>().read() };
     // SAFETY: the caller's promise; the owner has moved out.
     unsafe { free::<H, O>(managed) };
@@ -305,12 +306,12 @@ pub(super) unsafe fn take<H, O>(managed: *mut H) -> O {
 /// As [`delete`]; `managed` is not NULL, and the owner has moved out or is dropped.
 #[inline]
 unsafe fn free<H, O>(managed: *mut H) {
-    // SAFETY: by invariant 1 of `Block`, `ndim` is the one that it was allocated with.
+    // SAFETY: by invariant *layout* of `Block`, `ndim` is the one that it was allocated with.
     let ndim = unsafe { (*managed.cast::<Block<H, O>>()).ndim };
     // SAFETY: every caller of `place` promises at most `i32::MAX` axes; it has computed the same layout without
     // overflow.
     unsafe { hint::assert_unchecked(ndim <= i32::MAX as usize) };
-    // SAFETY: by invariant 1 of `Block`, `ndim` is the one that it was allocated with.
+    // SAFETY: by invariant *layout* of `Block`, `ndim` is the one that it was allocated with.
     unsafe { dealloc(managed.cast(), block_layout::<H, O>(ndim).0) };
 }
 
@@ -320,7 +321,7 @@ unsafe fn free<H, O>(managed: *mut H) {
 /// `managed` came from [`place`], and is alive.
 #[inline]
 pub(super) unsafe fn provenance<H>(managed: NonNull<H>) -> &'static Provenance {
-    // SAFETY: the caller's promise; by invariant 3 of `Block` the offset is the same for every owner.
+    // SAFETY: the caller's promise; by invariant *provenance* of `Block` the offset is the same for every owner.
     unsafe { managed.cast::<Block<H, ()>>().as_ref().provenance }
 }
 
@@ -329,7 +330,7 @@ pub(super) unsafe fn provenance<H>(managed: NonNull<H>) -> &'static Provenance {
 /// # Safety
 /// `managed` came from [`place`] with the same types, and lives for `'a`.
 pub(super) unsafe fn peek<'a, H: 'a, O>(managed: NonNull<H>) -> &'a O {
-    // SAFETY: by invariant 2 of `Block` the owner is initialised; the block begins with `managed`.
+    // SAFETY: by invariant *owned* of `Block` the owner is initialised; the block begins with `managed`.
     unsafe { &managed.cast::<Block<H, O>>().as_ref().owner }
 }
 

@@ -12,14 +12,14 @@ use crate::types::{DataType, Device, Element, Flags};
 /// A borrowed tensor whose elements may be read: checked once, then free to use.
 ///
 /// # Invariants
-/// Those of [`Descriptor`] (1 to 3), and:
-/// 4. The extent is initialised, readable and not written for `'a`.
-/// 5. If the descriptor says so, the elements are valid values of their type (a `bool` is 0 or 1). Only a tensor that
-///    this crate made from a Rust value says so.
+/// Those of [`Descriptor`], and:
+/// 1. *readable*: the extent is initialised, readable and not written for `'a`.
+/// 2. *valid*: if the descriptor says so, the elements are valid values of their type (a `bool` is 0 or 1). Only a
+///    tensor that this crate made from a Rust value says so.
 #[derive(Clone, Copy, Debug)]
 pub struct TensorRef<'a>(Descriptor<'a>);
 
-// SAFETY: by invariant (4) a `TensorRef` gives the access of a shared slice of plain numbers.
+// SAFETY: by invariant *readable* a `TensorRef` gives the access of a shared slice of plain numbers.
 unsafe impl Send for TensorRef<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for TensorRef<'_> {}
@@ -52,7 +52,7 @@ impl<'a> TensorRef<'a> {
     /// Borrows a described tensor.
     ///
     /// # Safety
-    /// Invariant (4) holds.
+    /// Invariant *readable* holds.
     #[inline]
     pub unsafe fn from_descriptor(descriptor: Descriptor<'a>) -> Self {
         Self(descriptor)
@@ -96,8 +96,8 @@ impl<'a> TensorRef<'a> {
             return Err(Error::NotContiguous);
         }
         let data = self.as_ptr()?;
-        // SAFETY: the tensor is contiguous, so `len` elements follow `data`; by invariant 2 of `Descriptor` their size
-        // fits, by (4) they are readable for `'a`, and `as_ptr` checked type, alignment and values.
+        // SAFETY: the tensor is contiguous, so `len` elements follow `data`; by invariant *bounds* of `Descriptor`
+        // their size fits, by *readable* they may be read for `'a`, and `as_ptr` checked type, alignment and values.
         Ok(unsafe { slice::from_raw_parts(data, self.len()) })
     }
 
@@ -108,10 +108,10 @@ impl<'a> TensorRef<'a> {
     pub fn get<T: Element>(&self, index: &[usize]) -> Result<T, Error> {
         let offset = self.offset(index)?;
         let data = self.as_ptr::<T>()?;
-        // SAFETY: every index is in bounds, so the offset is within the extent, which fits by invariant 2 of
+        // SAFETY: every index is in bounds, so the offset is within the extent, which fits by invariant *bounds* of
         // `Descriptor`.
         let element = unsafe { data.offset(offset) };
-        // SAFETY: by (4) it is readable, and `as_ptr` checked the rest.
+        // SAFETY: by invariant *readable* it may be read, and `as_ptr` checked the rest.
         Ok(unsafe { element.read() })
     }
 
@@ -142,7 +142,7 @@ impl<'a> TensorRef<'a> {
     /// As [`TensorRef::as_ptr`].
     pub fn elements<T: Element>(&self) -> Result<Elements<'a, T>, Error> {
         let data = self.as_ptr()?;
-        // SAFETY: `as_ptr` checked alignment, type and values; by (4) the elements are readable for `'a`.
+        // SAFETY: `as_ptr` checked alignment, type and values; by invariant *readable* they may be read for `'a`.
         Ok(unsafe { Elements::new(data, &self.0) })
     }
 
@@ -173,7 +173,7 @@ impl<'a> TensorRef<'a> {
             let Some(offset) = offsets.next() else { return Ok(()) };
             // SAFETY: an offset of the layout is within the extent.
             let byte = unsafe { data.offset(offset) };
-            // SAFETY: by (4) it is readable.
+            // SAFETY: by invariant *readable* it may be read.
             let value = unsafe { byte.read() };
             if value > 1 {
                 let index =
@@ -187,8 +187,9 @@ impl<'a> TensorRef<'a> {
 /// A borrowed tensor whose elements may be read and written.
 ///
 /// # Invariants
-/// 6. As [`TensorRef`]; moreover, nobody else reads or writes the elements for `'a`, and no two of them overlap. What lies
-///    between them is not touched.
+/// Those of [`TensorRef`], and:
+/// 1. *exclusive*: the elements may be written, nobody else reads or writes them for `'a`, and no two of them overlap.
+///    What lies between them is not touched.
 #[derive(Debug)]
 pub struct TensorMut<'a>(TensorRef<'a>);
 
@@ -208,7 +209,8 @@ impl<'a> TensorMut<'a> {
     /// Borrows a described tensor for writing.
     ///
     /// # Safety
-    /// Invariants (4) to (6) hold, except that overlap is checked here.
+    /// Invariants *readable*, *valid* and *exclusive* hold, except that overlap is checked here. (*exclusive* need not
+    /// hold of a tensor that is read-only, which is refused.)
     ///
     /// # Errors
     /// [`Error::ReadOnly`] and [`Error::Overlap`].
@@ -238,7 +240,7 @@ impl<'a> TensorMut<'a> {
     /// # Errors
     /// As [`TensorRef::as_ptr`].
     pub fn as_mut_ptr<T: Element>(&mut self) -> Result<*mut T, Error> {
-        // The pointer's right to write comes from invariant (6); the cast only undoes the one in `as_ptr`.
+        // The pointer's right to write comes from invariant *exclusive*; the cast only undoes the one in `as_ptr`.
         self.0.as_ptr::<T>().map(<*const T>::cast_mut)
     }
 
@@ -249,10 +251,10 @@ impl<'a> TensorMut<'a> {
     pub fn set<T: Element>(&mut self, index: &[usize], element: T) -> Result<(), Error> {
         let offset = self.0.offset(index)?;
         let data = self.as_mut_ptr::<T>()?;
-        // SAFETY: every index is in bounds, so the offset is within the extent, which fits by invariant 2 of
+        // SAFETY: every index is in bounds, so the offset is within the extent, which fits by invariant *bounds* of
         // `Descriptor`.
         let place = unsafe { data.offset(offset) };
-        // SAFETY: by (6) it is writable, and `as_mut_ptr` checked the rest.
+        // SAFETY: by invariant *exclusive* it may be written, and `as_mut_ptr` checked the rest.
         unsafe { place.write(element) };
         Ok(())
     }
@@ -268,7 +270,7 @@ impl<'a> TensorMut<'a> {
             return Err(Error::NotContiguous);
         }
         let (data, len) = (self.as_mut_ptr()?, self.0.len());
-        // SAFETY: as in `TensorRef::as_slice`; by (6) nobody else has access while `self` is borrowed.
+        // SAFETY: as in `TensorRef::as_slice`; by invariant *exclusive* nobody else has access meanwhile.
         Ok(unsafe { slice::from_raw_parts_mut(data, len) })
     }
 
@@ -278,7 +280,7 @@ impl<'a> TensorMut<'a> {
     /// As [`TensorRef::as_slice`].
     pub fn into_mut_slice<T: Element>(mut self) -> Result<&'a mut [T], Error> {
         let elements: *mut [T] = self.as_mut_slice()?;
-        // SAFETY: by (6) the access is exclusive for `'a`, and `self`, which held it, is gone.
+        // SAFETY: by invariant *exclusive* nobody else has access for `'a`, and `self`, which had it, is gone.
         Ok(unsafe { &mut *elements })
     }
 }

@@ -6,8 +6,8 @@ use super::dtype::DataType;
 
 mod sealed {
     /// # Safety
-    /// 1. `DTYPE` describes the memory of `Self` exactly: its size is `DTYPE.itemsize()`, without padding bytes.
-    /// 2. Every bit pattern is a valid value, unless `DTYPE` is the boolean; then `Self` is `bool`.
+    /// 1. *exact*: `DTYPE` describes the memory of `Self` exactly: its size is `DTYPE.itemsize()`, without padding.
+    /// 2. *valid*: every bit pattern is a valid value, unless `DTYPE` is the boolean; then `Self` is `bool`.
     pub unsafe trait Number {}
 }
 
@@ -29,8 +29,8 @@ pub trait Element: sealed::Number + Copy + Send + Sync + 'static {
 
 macro_rules! elements {
     ($($(#[$meta:meta])* $ty:ty => $dtype:ident;)*) => {$(
-        // SAFETY: (1) each is a primitive or a `repr(transparent)`/`repr(C)` number of just these bits, and its size is
-        // asserted below; (2) numbers are valid whatever their bits are.
+        // SAFETY: *exact*, as each is a primitive or a `repr(transparent)`/`repr(C)` number of just these bits, whose
+        // size is asserted below; *valid*, as numbers are valid whatever their bits are.
         $(#[$meta])* unsafe impl sealed::Number for $ty {}
         $(#[$meta])* impl Element for $ty {
             const DTYPE: DataType = {
@@ -60,7 +60,7 @@ elements! {
     #[cfg(all(feature = "complex", feature = "half"))] num_complex::Complex<half::f16> => COMPLEX32;
 }
 
-// SAFETY: (1) `bool` is one byte; (2) it is `bool`, whose only values are 0 and 1.
+// SAFETY: *exact*, as `bool` is one byte; *valid*, as it is `bool`, whose only values are 0 and 1.
 unsafe impl sealed::Number for bool {}
 impl Element for bool {
     const DTYPE: DataType = DataType::BOOL;
