@@ -68,7 +68,7 @@ pub mod grid {
 
     impl Grid {
         pub fn new<T: Cell>(mut cells: Vec<T>, shape: &[usize]) -> Self {
-            assert_eq!(cells.len(), shape.iter().product());
+            assert_eq!(cells.len(), shape.iter().product::<usize>());
             let strides = (0..shape.len()).map(|axis| shape[axis + 1..].iter().product()).collect();
             let data = cells.as_mut_ptr().cast();
             // SAFETY: the vector has its cells to itself, and they stay in place while it is kept.

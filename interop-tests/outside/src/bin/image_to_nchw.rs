@@ -19,6 +19,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let torch: tch::Tensor = batch.share()?; // the decoder's own bytes, as a view with strides
     let torch = torch.to_kind(tch::Kind::Float) / 255.;
     println!("libtorch: {:?}", torch.size());
-    assert_eq!(torch.double_value(&[0, 1, 1, 2]), 16. / 255.);
+    assert_eq!(torch.double_value(&[0, 1, 1, 2]), f64::from(16f32 / 255.));
     Ok(())
 }
