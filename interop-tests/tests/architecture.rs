@@ -1,5 +1,5 @@
 //! The structure of the source: the core's rooms are used by those above them only, no files import each other in
-//! circles, what the documents name is there, and proofs name what they rest on.
+//! circles, what the documents name is there, and proofs name what they rest on, which is listed with its tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -173,21 +173,27 @@ fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
 }
 
-/// All source files but those of tests.
-fn sources() -> Vec<PathBuf> {
-    fn search(folder: &Path, found: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
-            let name = entry.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            if entry.is_dir() && !["target", "tests"].contains(&name) && !name.starts_with('.') {
-                search(&entry, found);
-            } else if name.ends_with(".rs") {
-                found.push(entry);
-            }
+/// All files below `folder`, but for those in folders of one of the names in `passed_over`.
+fn files(folder: &Path, passed_over: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+        let name = entry.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if !entry.is_dir() {
+            found.push(entry);
+        } else if !passed_over.contains(&name) && !name.starts_with('.') {
+            found.extend(files(&entry, passed_over));
         }
     }
-    let mut found = Vec::new();
-    search(workspace(), &mut found);
     found
+}
+
+fn is_rust(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "rs")
+}
+
+/// All source files but those of tests.
+fn sources() -> Vec<PathBuf> {
+    files(workspace(), &["target", "tests"]).into_iter().filter(|file| is_rust(file)).collect()
 }
 
 /// The roots of all crates, libraries and programs, but for tests.
@@ -265,16 +271,20 @@ fn what_the_documents_name_is_there() {
     }
 }
 
+/// The comment on a line, if there is one.
+fn comment(line: &str) -> Option<&str> {
+    Some(line.split_once("//")?.1.trim_start_matches(['/', '!']).trim_start())
+}
+
 /// Where the comments of a source file cite an invariant or a promise by its number in a list.
 fn numbered_citations(source: &str) -> Vec<String> {
     fn is_number(word: &str) -> bool {
         word.parse::<u8>().is_ok_and(|number| (1..10).contains(&number))
     }
-    fn comment(line: &str) -> Option<&str> {
-        let comment = line.split_once("//")?.1.trim_start_matches(['/', '!']).trim_start();
+    fn without_number(comment: &str) -> &str {
         match comment.split_once(". ") {
-            Some((number, item)) if is_number(number) => Some(item), // The number of an item itself is no citation.
-            _ => Some(comment),
+            Some((number, item)) if is_number(number) => item, // The number of an item itself is no citation.
+            _ => comment,
         }
     }
     let lists = ["invariant", "invariants", "promise", "promises", "clause", "clauses", "axiom", "axioms"];
@@ -284,7 +294,8 @@ fn numbered_citations(source: &str) -> Vec<String> {
         is_in_brackets || is_number(word) && lists.contains(&pair[0].to_lowercase().as_str())
     };
     // A comment may break between any two words.
-    let words: Vec<&str> = source.lines().filter_map(comment).flat_map(str::split_whitespace).collect();
+    let comments = source.lines().filter_map(comment).map(without_number);
+    let words: Vec<&str> = comments.flat_map(str::split_whitespace).collect();
     words.windows(2).filter(cites).map(|pair| pair.join(" ")).collect()
 }
 
@@ -298,5 +309,85 @@ fn no_proof_cites_a_number() {
     for file in sources {
         let text = fs::read_to_string(&file).expect("a source file");
         assert_eq!(numbered_citations(&text), [""; 0], "{}", file.display());
+    }
+}
+
+/// One row of an adapter's table "What the proofs rest on".
+struct Axiom {
+    name: String,
+    /// What the column of the tests has in quotes: tests, and files with tests or assertions.
+    tests: Vec<String>,
+}
+
+/// The axioms in the documentation of an adapter.
+fn axioms(source: &str) -> Vec<Axiom> {
+    let (_, section) = source.split_once("//! # What the proofs rest on\n").expect("a list of axioms");
+    let lines = section.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
+    let rows = lines.take_while(|line| !line.starts_with("# ")).filter(|line| line.starts_with("| *"));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
+        let [name, _, _, tests] = cells[..] else { panic!("no axiom, claim, place and tests: {row}") };
+        let quoted = tests.split('`').skip(1).step_by(2).map(str::to_owned);
+        Axiom { name: name.trim_matches('*').to_owned(), tests: quoted.collect() }
+    })
+    .collect()
+}
+
+/// The names of the axioms that comments cite: "axiom *name*", "axioms *one*, *two* and *three*".
+fn cited_axioms(source: &str) -> BTreeSet<String> {
+    let comments = source.lines().filter_map(comment).filter(|comment| !comment.starts_with('|'));
+    // A comment may break between any two words.
+    let words: Vec<&str> = comments.flat_map(str::split_whitespace).collect();
+    let text = words.join(" ").to_lowercase();
+    let mut cited = BTreeSet::new();
+    for rest in text.split("axiom").skip(1) {
+        let mut rest = rest.strip_prefix('s').unwrap_or(rest);
+        while let Some((name, after)) = rest.strip_prefix(" *").and_then(|rest| rest.split_once('*')) {
+            cited.insert(name.to_owned());
+            rest = after.strip_prefix(" and").or(after.strip_prefix(',')).unwrap_or("");
+        }
+    }
+    cited
+}
+
+/// The names of all tests in the workspace, in Rust and in Python.
+fn tests() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let is_python = |file: &Path| file.extension().is_some_and(|extension| extension == "py");
+    for file in files(workspace(), &["target"]).into_iter().filter(|file| is_rust(file) || is_python(file)) {
+        let text = fs::read_to_string(&file).expect("a source file");
+        let is_other_attribute = |line: &&str| line.starts_with("#[") && *line != "#[test]";
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !is_other_attribute(line)).collect();
+        let rust = lines.windows(2).filter(|pair| pair[0] == "#[test]").filter_map(|pair| pair[1].strip_prefix("fn "));
+        let python = lines.iter().filter_map(|line| line.strip_prefix("def ")).filter(|name| name.starts_with("test_"));
+        found.extend(rust.chain(python).filter_map(|rest| rest.split('(').next()).map(str::to_owned));
+    }
+    found
+}
+
+#[test]
+fn every_axiom_is_listed_with_tests_and_used() {
+    let example = "// SAFETY: axioms *a*, *b c* and\n// *d*; axiom\n/// *e* (not *f*)\n//! | axiom *g* |\nx * y * z";
+    assert_eq!(cited_axioms(example).into_iter().collect::<Vec<_>>(), ["a", "b c", "d", "e"]);
+    let tests = tests();
+    assert!(tests.len() > 300, "the search found only {tests:?}");
+    let adapters = fs::read_dir(workspace().join("adapters")).expect("a folder");
+    let adapters = adapters.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir());
+    for adapter in adapters {
+        let at = adapter.display();
+        let sources = files(&adapter.join("src"), &[]);
+        let text: String = sources.iter().map(|file| fs::read_to_string(file).expect("a source file")).collect();
+        let axioms = axioms(&text);
+        for Axiom { name, tests: named } in &axioms {
+            for test in named {
+                let is_there = match test.contains('.') {
+                    true => files(&adapter, &["target"]).iter().any(|file| file.ends_with(test)),
+                    false => tests.contains(test),
+                };
+                assert!(is_there, "{at}: axiom *{name}* names {test}, which is no test");
+            }
+        }
+        let listed: BTreeSet<String> = axioms.into_iter().map(|axiom| axiom.name).collect();
+        assert_eq!(cited_axioms(&text), listed, "{at} cites axioms that it does not list, or lists some for nothing");
     }
 }

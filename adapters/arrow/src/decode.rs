@@ -71,8 +71,8 @@ impl Source<'_> {
         let (buffer, range) = self.bytes()?;
         let (data, shape, strides) = (buffer[range].as_ptr(), &*self.shape, Some(&*self.strides));
         let tensor = Descriptor::new(data, self.dtype, Device::CPU, Flags::READ_ONLY, shape, strides)?;
-        // SAFETY: these are the elements of the range, in another order at most; nobody writes a buffer while it is
-        // borrowed.
+        // SAFETY: these are the elements of the range, in another order at most. They can be read (axiom *bytes*), and
+        // nobody writes them while the buffer is borrowed (axiom *unwritten*).
         Ok(unsafe { TensorRef::from_descriptor(tensor) })
     }
 

@@ -150,18 +150,21 @@ pub(crate) fn own(buffer: Buffer, dtype: DataType, shape: &[i64], strides: &[i64
     let buffer = by_dtype!(
         dtype,
         T => match buffer.into_vec::<T>() {
-            // SAFETY: as many elements as checked above, in a vector that is moved in; its memory does not move.
+            // SAFETY: as many elements as checked above, in a vector that nobody else has (axiom *sole*); its memory
+            // does not move with it. There are no booleans in it.
             Ok(vec) => return Ok(unsafe { place(vec, layout, Flags::empty(), |vec| vec.as_mut_ptr().cast()) }),
             Err(buffer) => buffer,
         },
         _ => buffer
     );
     Ok(match buffer.into_mutable() {
-        // SAFETY: as above; a mutable buffer is the only handle to its memory.
+        // SAFETY: as above; a mutable buffer is the only handle to its memory (axiom *sole*). Booleans come from a
+        // `Source` only, which has checked them while it held the buffer (axiom *unwritten*).
         Ok(buffer) => unsafe { place(buffer, layout, Flags::empty(), MutableBuffer::as_mut_ptr) },
         Err(buffer) => {
             let exported = Exported(buffer);
-            // SAFETY: as above; buffers are not written while there are several handles, or foreign memory behind.
+            // SAFETY: as above; the buffer keeps its bytes in place (axiom *bytes*), and nobody writes them meanwhile
+            // (axioms *unwritten* and *foreign*).
             unsafe { place(exported, layout, Flags::READ_ONLY, |exported| exported.0.as_ptr().cast_mut()) }
         }
     })

@@ -65,14 +65,16 @@ pub(crate) fn buffer(tensor: Tensor) -> Result<Buffer, Error> {
         _ => tensor
     );
     let tensor = match tensor.downcast::<Exported>() {
-        // SAFETY: the buffer has kept these bytes alive for the tensor, and does so on.
+        // SAFETY: the buffer has kept these bytes alive for the tensor, and does so on; nobody writes them (axioms
+        // *unwritten* and *foreign*).
         Ok(Exported(buffer)) => return Ok(unsafe { part_of(buffer, data, nbytes) }),
         Err(tensor) => tensor,
     };
     Ok(match tensor.downcast::<MutableBuffer>() {
-        // SAFETY: as above.
+        // SAFETY: as above; the bytes stay in place (axiom *bytes*).
         Ok(buffer) => unsafe { part_of(buffer.into(), data, nbytes) },
-        // SAFETY: the tensor keeps `nbytes` readable bytes at `data` alive, and nobody writes them.
+        // SAFETY: the tensor keeps `nbytes` readable bytes at `data` alive until Arrow drops it with the last handle,
+        // and nobody writes them, Arrow included (axiom *foreign*).
         Err(tensor) => unsafe { Buffer::from_custom_allocation(data, nbytes, Arc::new(tensor)) },
     })
 }
@@ -87,7 +89,7 @@ unsafe fn part_of(buffer: Buffer, data: NonNull<u8>, nbytes: usize) -> Buffer {
         return buffer.slice_with_length(offset, nbytes);
     }
     // A tensor over a record batch shows more than the one column that keeps the allocation alive.
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's promise; Arrow drops `buffer` with the last handle, and does not write (axiom *foreign*).
     unsafe { Buffer::from_custom_allocation(data, nbytes, Arc::new(buffer)) }
 }
 

@@ -40,6 +40,18 @@
 //! Nulls outside of a slice do not count. Where nulls are kept, [`Column::validity`] is the mask, and the column is
 //! shared if it would be shared without nulls. Errors name the type, the option, and the column if it has a name.
 //!
+//! # What the proofs rest on
+//! Axioms about arrow-buffer 60.1.0 and what arrow-array 60.1.0 does with its buffers, each with the tests that fail if
+//! another version breaks it:
+//!
+//! | axiom | claim | where it was read | tests |
+//! |---|---|---|---|
+//! | *bytes* | what a `Buffer` shows are initialised bytes of its allocation, which every handle to it, clone or slice, keeps alive; they stay in place if a handle moves, and if a `MutableBuffer` becomes a `Buffer` | `Buffer` in `buffer/immutable.rs`, `Bytes` in `bytes.rs`, `MutableBuffer::into_buffer` in `buffer/mutable.rs` | `every_number_goes_both_ways_at_one_address`, `lists_are_axes_to_any_depth` |
+//! | *unwritten* | nobody writes an allocation while there is a `Buffer` of it: Arrow writes through a `MutableBuffer` or a vector only, and neither is made of an allocation that has another handle | `Buffer::into_mutable`, `into_vec` and `shrink_to_fit` in `buffer/immutable.rs` | `arrow_writes_nothing_that_is_exported` |
+//! | *sole* | `Buffer::into_vec` and `into_mutable` give the only handle to an allocation of Rust's, from its beginning on, without moving it | the same functions | `the_only_handle_is_taken_over_by_other_frameworks`, `every_number_goes_both_ways_at_one_address` |
+//! | *foreign* | Arrow never writes, moves or frees memory that came by `from_custom_allocation`, and drops its owner with the last handle | `Deallocation::Custom` in `alloc/mod.rs`, and where `bytes.rs` and `buffer/mutable.rs` look for it | `foreign_memory_in_arrow_stays_read_only`, `arrow_writes_no_foreign_memory` |
+//! | *allocation* | `data_ptr` and `capacity` are the address and the size of an allocation, as far as Arrow knows it; every `Buffer` of it lies within, and up to the end of each of them its bytes are initialised | `Buffer::data_ptr` and `capacity` in `buffer/immutable.rs`, `Bytes::capacity` in `bytes.rs` | `a_batch_of_one_buffer_is_a_strided_view`, `buffers_of_one_allocation_have_its_address_and_size` |
+//!
 //! [`Error::Nulls`]: dlbridge_core::Error::Nulls
 //! [`Error::NeedsOption`]: dlbridge_core::Error::NeedsOption
 //! [`Error::UnsupportedType`]: dlbridge_core::Error::UnsupportedType

@@ -143,8 +143,10 @@ impl<'a> Columns<'a> {
         layout::validate(&self.shape, Some(&strides), first.dtype, false)?;
         let owner = Exported(first.bytes()?.0.clone());
         let layout = (first.dtype, &*self.shape, &*strides);
-        // SAFETY: `spacing` has found every column in the allocation that the first one's buffer keeps alive, and
-        // buffers that are shared are not written.
+        // SAFETY: `spacing` has found every column in the allocation that the first one's buffer keeps alive and in
+        // place, in which everything from the lowest element to the highest is initialised (axioms *allocation* and
+        // *bytes*). Nobody writes it meanwhile (axioms *unwritten* and *foreign*). Each column's `Source` has checked
+        // its booleans.
         Ok(unsafe { place(owner, layout, Flags::READ_ONLY, |_| data.cast_mut()) })
     }
 
@@ -171,8 +173,9 @@ fn insert_axis(numbers: &mut Dims, number: i64) {
     numbers[1..].rotate_right(1);
 }
 
-/// Whether two buffers are parts of one allocation. Equal addresses and sizes prove it, because each buffer keeps its
-/// allocation alive, so that no other can take its place.
+/// Whether two buffers are parts of one allocation, so that either keeps the memory of both alive. Equal addresses and
+/// sizes prove it: while both are alive, no other allocation takes the place of one, and if two owners have the same
+/// foreign memory, each keeps all of it (axiom *allocation*).
 fn is_one_allocation(one: &Buffer, other: &Buffer) -> bool {
     one.data_ptr() == other.data_ptr() && one.capacity() == other.capacity()
 }
@@ -274,7 +277,8 @@ fn column_buffers(tensor: Tensor, rows: usize, columns: usize) -> Result<Vec<Buf
     let column = |column: usize| {
         let data = first.as_ptr().wrapping_offset(column as isize * step as isize * size as isize);
         let data = NonNull::new(data).unwrap_or(first);
-        // SAFETY: one column of the tensor, `len` readable bytes that nobody writes, kept alive by the owner.
+        // SAFETY: one column of the tensor, `len` readable bytes that the owner keeps alive until Arrow drops it, and
+        // that nobody writes, Arrow included (axiom *foreign*).
         unsafe { Buffer::from_custom_allocation(data, len, owner.clone()) }
     };
     Ok((0..columns).map(column).collect())

@@ -85,7 +85,8 @@ impl Source {
     /// writes, nor reads any of it unless `flags` say read-only.
     unsafe fn place(&self, owner: Exported, flags: Flags, data: *mut u8) -> Tensor {
         let memory = Memory { dtype: self.dtype, device: Device::CPU, flags, is_valid: false };
-        // SAFETY: `new` has checked that the layout lies within the memory; the rest is the caller's promise.
+        // SAFETY: `new` has checked that the layout lies within the bytes, all of which can be read (axiom
+        // *initialised*); the rest is the caller's promise.
         unsafe {
             Tensor::from_sole_owner(owner, memory, self.shape.len(), |_, shape, strides| {
                 shape.copy_from_slice(&self.shape);
@@ -114,7 +115,8 @@ impl Export<Burn> for FlexTensor {
             Ok(bytes) => bytes,
             Err(bytes) => {
                 let data = source.data.cast_mut();
-                // SAFETY: burn writes no memory that has another handle, and the owner is one.
+                // SAFETY: the owner is a handle, so that burn does not write the bytes (axioms *unique* and *const*),
+                // which stay where they are (axiom *place*).
                 return Ok(unsafe { source.place(Exported { bytes, layout, dtype }, Flags::READ_ONLY, data) });
             }
         };
@@ -132,18 +134,24 @@ impl Export<Burn> for FlexTensor {
             Err(bytes) => bytes,
         };
         let (data, flags) = match bytes.write(Writer::new().no_copy()) {
-            Ok(writable) if !source.overlaps() => (writable.as_mut_ptr().wrapping_add(source.offset), Flags::empty()),
-            _ => (source.data.cast_mut(), Flags::READ_ONLY),
+            Ok(writable) => {
+                let flags = if source.overlaps() { Flags::READ_ONLY } else { Flags::empty() };
+                (writable.as_mut_ptr().wrapping_add(source.offset), flags)
+            }
+            Err(_) => (source.data.cast_mut(), Flags::READ_ONLY),
         };
         let owner = Exported { bytes: Arc::new(bytes), layout, dtype };
-        // SAFETY: the owner is the only handle, and burn gave the address for writing unless the memory is shared.
+        // SAFETY: the owner is the only handle to the bytes (axiom *unique*), which stay where they are (axiom
+        // *place*). If burn gave them for writing, nobody else reaches the memory (axiom *alone*); otherwise nobody
+        // writes it (axiom *const*).
         Ok(unsafe { source.place(owner, flags, data) })
     }
 
     fn export_copy(&self) -> Result<Tensor, Error> {
         let bytes = self.data_arc();
         let source = Source::new(&bytes, self.layout(), self.dtype(), Reader::new())?;
-        // SAFETY: within the memory, which nobody writes while there is a second handle.
+        // SAFETY: `source` lies within the bytes, all of which can be read (axiom *initialised*), and which nobody
+        // writes while there is a second handle (axioms *unique* and *const*).
         unsafe { TensorRef::from_descriptor(source.describe(Flags::READ_ONLY)?) }.to_contiguous()
     }
 

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use burn_std::{BoolStore, Bytes, DType, Reader, Shape, TensorData};
+use burn_std::{BoolStore, Bytes, DType, Reader, Shape, TensorData, Writer};
 use burn_tensor::kind::{Basic, Kind, TensorKind};
 use burn_tensor::{Device as BurnDevice, Tensor as BurnTensor};
 use dlbridge_core::layout::{self, Dims};
@@ -15,7 +15,8 @@ use crate::dtype::by_dtype;
 /// Copies a tensor on any backend to a row-major tensor in host memory. Waits for the device. Booleans become one byte
 /// each, in whatever form the device stores them.
 ///
-/// `Copies: always`: what burn's own `to_data` copies, and nothing more.
+/// `Copies: always`: what burn's own `to_data` copies, and nothing more, unless burn still shares the result with
+/// others, as its backend `cpu` does: then the copy is made here.
 ///
 /// # Errors
 /// DLPack cannot express the element type, or burn reports that the device failed.
@@ -23,7 +24,13 @@ pub fn to_host<const D: usize, K: Basic>(tensor: &BurnTensor<D, K>) -> Result<Te
     if !tensor.dtype().is_bool() {
         tensor.dtype().to_dlpack()?;
     }
-    let data = guarded(|| tensor.clone().try_into_data().map_err(|error| format!("{error:?}")))?;
+    let data = guarded(|| {
+        let data = tensor.clone().try_into_data().map_err(|error| format!("{error:?}"))?;
+        // On a GPU, burn may read only when somebody looks at the bytes. That is done here, before anybody can write
+        // the tensor again, and where a failure is an error: anywhere else it is a panic.
+        data.bytes().read(Reader::new()).map_err(|error| error.to_string())?;
+        Ok(data)
+    })?;
     let data = if data.dtype().is_bool() { data.convert_dtype(DType::Bool(BoolStore::Native)) } else { data };
     let (bytes, shape, dtype) = data.into_parts();
     let shape: Vec<usize> = shape.iter().copied().collect();
@@ -39,23 +46,24 @@ pub fn to_host<const D: usize, K: Basic>(tensor: &BurnTensor<D, K>) -> Result<Te
     )
 }
 
-/// A row-major tensor over bytes, to which there is no other handle.
-fn own(bytes: Bytes, dtype: DataType, shape: &[usize]) -> Result<Tensor, Error> {
+/// A row-major tensor over bytes. If others have their memory, burn copies it first.
+fn own(mut bytes: Bytes, dtype: DataType, shape: &[usize]) -> Result<Tensor, Error> {
     let lengths: Dims = shape.iter().map(|length| *length as i64).collect();
     let needed = layout::count(&lengths)?.saturating_mul(dtype.itemsize().unwrap_or(1));
-    let read = bytes.read(Reader::new()).map_err(|error| failed(error.to_string()))?;
-    let (data, available) = (read.as_ptr(), read.len());
+    let memory = bytes.write(Writer::new()).map_err(|error| failed(error.to_string()))?;
+    let (data, available) = (memory.as_mut_ptr(), memory.len());
     if needed > available {
         return Err(Error::OutOfStorage { framework: NAME, needed, available });
     }
     let flags = Flags::COPIED | Flags::READ_ONLY;
     let memory = Memory { dtype, device: Device::CPU, flags, is_valid: false };
-    // SAFETY: as many bytes as checked above, which the bytes keep alive and in place, and which nobody writes.
+    // SAFETY: as many bytes as checked above, which can be read (axiom *initialised*), stay where they are (axiom
+    // *place*), and are reached by nobody else (axiom *alone*).
     Ok(unsafe {
         Tensor::from_owner(bytes, memory, lengths.len(), |_, shape, strides| {
             shape.copy_from_slice(&lengths);
             layout::fill_row_major(shape, strides);
-            data.cast_mut()
+            data
         })
     })
 }
@@ -123,4 +131,23 @@ pub(crate) fn check<const D: usize, K: TensorKind>(tensor: &Descriptor<'_>) -> R
         return Err(Error::UnsupportedDType { framework, dtype: tensor.dtype() });
     }
     tensor.check_ndim(D)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_others_hold_are_copied() {
+        let elements = [1f32, 2.];
+        let bytes = Bytes::from_elems(elements.to_vec()).shared();
+        let other = bytes.clone();
+        let tensor = own(bytes, DataType::FLOAT32, &[2]).unwrap();
+        assert_ne!(tensor.data(), other.as_ptr());
+        assert_eq!(tensor.to_vec::<f32>().unwrap(), elements);
+        // Bytes that nobody else has are taken as they are.
+        let bytes = Bytes::from_bytes_vec(other.to_vec());
+        let address = bytes.as_ptr();
+        assert_eq!(own(bytes, DataType::FLOAT32, &[2]).unwrap().data(), address);
+    }
 }

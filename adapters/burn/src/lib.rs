@@ -48,6 +48,24 @@
 //! hold a public `tch::Tensor`, which `dlbridge-tch` can share if it is built with burn-tch's version of tch; see
 //! `examples/burn-tch` in the repository.
 //!
+//! # What the proofs rest on
+//! Axioms about burn-flex and burn-ndarray 0.22.1, and about burn-std's `Bytes`, which are those of cubecl-environment
+//! 0.11.3. Each comes with the tests that fail if another version breaks it:
+//!
+//! | axiom | claim | where it was read | tests |
+//! |---|---|---|---|
+//! | *unique* | flex reaches the bytes of a tensor through its `Arc` only, and writes them, or hands them over, only if nobody else has that `Arc` | burn-flex: `storage_mut`, `try_storage_mut` and `into_data` of `FlexTensor` in `tensor.rs` | `no_operation_writes_what_is_exported`, `an_export_is_a_view_that_burn_does_not_write` |
+//! | *place* | bytes are where their controller has them, which is in a box of its own: they stay there until they are written or dropped, also if the `Bytes` move | `Bytes` in `bytes/base.rs`; the controllers in `default_controller.rs`, `shared_arc.rs`, `shared.rs` and `file.rs` beside it | `an_export_is_a_view_that_burn_does_not_write`, `the_only_handle_goes_out_writable_and_as_its_vector` |
+//! | *initialised* | `Bytes` are initialised up to their length, and burn writes initialised bytes only | the promises of those who call `Bytes::from_controller` and `AllocationController::memory_mut`, in `bytes/base.rs` | – |
+//! | *alone* | what `Bytes::write` gives is reached through these bytes only: memory that others have is copied first, or not given | `memory_mut` of the same controllers | `the_only_handle_goes_out_writable_and_as_its_vector`, `a_copy_on_write_is_burns_own`, `bytes_that_others_hold_are_copied` |
+//! | *const* | nothing writes bytes that were asked for to read, so that memory under a controller is written through its `memory_mut` only (but see below) | `Bytes::read` and `deref` in `bytes/base.rs`; burn-flex: `FlexTensor::storage` | `no_operation_writes_foreign_memory_whatever_the_layout`, `what_burn_does_to_bytes_leaves_foreign_memory_alone` |
+//! | *borrowed* | a borrowed array of the backend ndarray begins where its bytes do, lies within them in row-major order, and is copied before it is written | burn-ndarray: `NdArrayStorage` in `storage.rs`, `try_from_data_borrowed` in `tensor.rs` | `no_operation_of_the_backend_ndarray_writes_borrowed_memory`, `the_backend_ndarray_borrows_and_hands_over_arrays` |
+//!
+//! burn itself breaks *const* in one place. What `to_data` reads from its backend `cpu` is the memory of the tensor,
+//! not a copy, and a later operation on the tensor may write it in place (`CpuAllocController` in cubecl-cpu 0.11.3).
+//! [`to_host`] copies such bytes. Whoever makes a tensor of flex or ndarray from them has, in burn as well as here, a
+//! tensor whose elements may change.
+//!
 //! ```
 //! use burn_tensor::{Device, Tensor};
 //! use dlbridge_burn as _; // the facade does this for you

@@ -56,9 +56,11 @@ struct Foreign {
 }
 
 enum Memory {
-    /// Invariant: `owner` keeps [`Foreign::len`] bytes from `lowest` on alive, and nobody writes them.
+    /// Invariant: `owner` keeps [`Foreign::len`] initialised bytes from `lowest` on alive, and nobody writes them. burn
+    /// does not by axiom *const*, because it gets them for reading only.
     Foreign { lowest: NonNull<u8>, owner: Arc<Tensor> },
-    /// A copy of at least [`Foreign::len`] bytes. Its unit is `u128`, so that it is aligned for every element type.
+    /// A copy of at least [`Foreign::len`] bytes, which burn keeps initialised (axiom *initialised*). Its unit is
+    /// `u128`, so that it is aligned for every element type.
     Own(Vec<u128>),
 }
 

@@ -49,8 +49,9 @@ impl Export<Burn> for NdArrayTensor {
         let ((data, dtype), (lengths, steps)) =
             by_storage!(&self, storage => (data(&storage.view()), dims(&storage.view())));
         let memory = Memory { dtype, device: Device::CPU, flags: Flags::READ_ONLY, is_valid: false };
-        // SAFETY: a view of ndarray's, valid as long as the tensor, whose bytes do not move with it and are written by
-        // nobody while there is a handle.
+        // SAFETY: the view lies within the tensor's bytes (axiom *borrowed*), which can be read (axiom *initialised*)
+        // and do not move with the tensor (axiom *place*). burn does not write them (axioms *borrowed* and *const*),
+        // not even through the tensor that an import gives back.
         Ok(unsafe {
             Tensor::from_owner(self, memory, lengths.len(), |_, shape, strides| {
                 shape.copy_from_slice(&lengths);

@@ -149,8 +149,8 @@ impl Source {
     unsafe fn own<O: Send + 'static>(self, owner: O, tensor: fn(&O) -> &CandleTensor) -> Tensor {
         let memory = Memory { dtype: self.dtype, device: Device::CPU, flags: Flags::READ_ONLY, is_valid: true };
         let ndim = tensor(&owner).rank();
-        // SAFETY: `Source::new` has checked layout and bounds, and `owner` keeps the tensor and with it the storage;
-        // candle's storage is initialised, and has no booleans.
+        // SAFETY: `Source::new` has checked layout and bounds, and `owner` keeps the tensor and with it the storage,
+        // whose elements are those of a vector (axiom *vector*), so that all are initialised; candle has no booleans.
         unsafe {
             Tensor::from_owner(owner, memory, ndim, |owner, shape, strides| {
                 let layout = tensor(owner).layout();

@@ -52,7 +52,8 @@ unsafe fn lend_as<T: Element + WithDType, R>(
     let shape: Vec<usize> = descriptor.shape().iter().map(|length| *length as usize).collect();
     let zeros = T::to_cpu_storage_owned(zeroed::<T>(span)?);
     // SAFETY: the vector is as long as the extent, which stays in place while `tensor` is borrowed. It does not matter
-    // that Rust's allocator did not allocate it, because `Lent` takes it out again before the vector is dropped.
+    // that Rust's allocator did not allocate it: by axiom *vector* the storage has the vector, and drops it with itself
+    // only, and `Lent` takes it out again before.
     let elements = unsafe { Vec::from_raw_parts(data, span, span) };
     let storage = T::to_cpu_storage_owned(elements);
     let base = CandleTensor::from_storage(

@@ -11,7 +11,7 @@ use crate::{NAME, NdArray};
 impl<A: Element, D: Dimension + 'static> Export<NdArray> for Array<A, D> {
     fn export(self) -> Result<Tensor, Error> {
         if !self.is_standard_layout() {
-            // SAFETY: an `Array` is the only handle to its vector.
+            // SAFETY: an `Array` is the only handle to its vector (axiom *owned*).
             return Ok(unsafe { own(self, Flags::empty(), |array| array.as_mut_ptr()) });
         }
         // In standard order the vector and the shape describe the array completely. The vector becomes the owner, so
@@ -20,7 +20,8 @@ impl<A: Element, D: Dimension + 'static> Export<NdArray> for Array<A, D> {
         match self.into_raw_vec_and_offset() {
             (mut vec, None | Some(0)) => {
                 vec.truncate(len);
-                // SAFETY: the shape has `len` elements.
+                // SAFETY: the vector begins with the array's `len` elements (axiom *vector*), or there are none; it was
+                // cut off behind them.
                 Ok(unsafe { own_vec(vec, &shape) })
             }
             (vec, Some(offset)) => {
@@ -48,7 +49,7 @@ impl<A: Element, D: Dimension + 'static> Export<NdArray> for ArcArray<A, D> {
     fn export(self) -> Result<Tensor, Error> {
         match self.try_into_owned_nocopy() {
             Ok(unique) => unique.export(),
-            // SAFETY: nobody writes elements that are shared.
+            // SAFETY: nobody writes elements that have another handle, such as the tensor's (axiom *shared*).
             Err(shared) => Ok(unsafe { own(shared, Flags::READ_ONLY, |array| array.as_ptr().cast_mut()) }),
         }
     }
@@ -100,8 +101,8 @@ pub fn with_ref<A: Element, D: Dimension, R>(
     read: impl FnOnce(TensorRef<'_>) -> R,
 ) -> Result<R, Error> {
     describe(array, Flags::READ_ONLY, |tensor| {
-        // SAFETY: the array is borrowed while `read` runs, so its elements are initialised and nobody writes them;
-        // they are values of `A`.
+        // SAFETY: the array is borrowed while `read` runs, so that its elements can be read, and nobody writes them
+        // (axiom *layout*); they are values of `A`.
         read(unsafe { TensorRef::from_descriptor(*tensor) })
     })
 }
@@ -147,8 +148,9 @@ where
     let array = array.into_dyn();
     let memory = Memory { dtype: A::DTYPE, device: Device::CPU, flags, is_valid: true };
     let ndim = array.ndim();
-    // SAFETY: ndarray's shape and strides stay within its storage, which the array keeps alive and in place; elements
-    // are values of `A`. The rest is the caller's promise.
+    // SAFETY: the lengths and strides are those of the array (axiom *layout*). Everything between its lowest element
+    // and its highest is initialised (axiom *storage*), and stays alive and in place (axioms *owned* and *shared*).
+    // Elements are values of `A`. The rest is the caller's promise.
     unsafe {
         Tensor::from_sole_owner(array, memory, ndim, |array, shape, steps| {
             lengths(array).zip(shape).for_each(|(length, slot)| *slot = length);

@@ -17,6 +17,18 @@
 //! does not tell this in advance: `route` then says that the memory will be shared, `share` refuses, and `convert`
 //! copies.
 //!
+//! # What the proofs rest on
+//! Axioms about ndarray 0.17.2, each with the tests that fail if another version breaks it:
+//!
+//! | axiom | claim | where it was read | tests |
+//! |---|---|---|---|
+//! | *layout* | `as_ptr`, `shape` and `strides` say where the elements of an array or a view are; while it is borrowed, they can be read, and nobody writes them | `ArrayBase` in `lib.rs`, `ArrayRef` in `impl_ref_types.rs` | `an_array_lies_in_its_vector`, `elements_are_those_of_a_walk` |
+//! | *storage* | from its lowest element to its highest, an `Array` or an `ArcArray` lies within its vector, all of whose elements are initialised | `ArrayBase` in `lib.rs`, `OwnedRepr` in `data_repr.rs`, `can_index_slice` in `dimension/mod.rs`, `append` in `impl_owned_array.rs` | `an_array_lies_in_its_vector` |
+//! | *owned* | nobody but an `Array` has its vector, which may be written at the address that `as_mut_ptr` gives; it stays in place if the array moves or gets another rank type | `OwnedRepr` in `data_repr.rs` and `data_traits.rs`, `into_dyn` in `impl_methods.rs` | `an_array_is_exported_where_it_is`, `f3_unique_memory_arrives_writable` |
+//! | *shared* | an `ArcArray` writes elements, or gives them away in `try_into_owned_nocopy`, only if it is the only handle to them; they stay in place if it moves or gets another rank type | `OwnedArcRepr` in `data_traits.rs`, `deref_mut` in `impl_ref_types.rs` | `no_array_writes_what_is_exported` |
+//! | *vector* | `into_raw_vec_and_offset` gives an array's vector as it is, and the index of the first element in it; in standard order the others come next | `into_raw_vec_and_offset` in `impl_owned_array.rs`, `is_layout_c` in `dimension/mod.rs` | `an_array_lies_in_its_vector` |
+//! | *view* | `from_shape_ptr` and `invert_axis` make views of just the elements that address, lengths and strides give, and no view reads or writes what lies between its elements | `impl_raw_views.rs`; `invert_axis` and `try_as_slice_memory_order_mut` in `impl_methods.rs` | `elements_are_those_of_a_walk`, `a1_negative_strides_are_read_and_written`, `a_view_leaves_the_gaps_alone` |
+//!
 //! ```
 //! use dlbridge_core::{Bridge, Lend, Tensor};
 //! use dlbridge_ndarray as _; // the facade does this for you
@@ -41,7 +53,8 @@ mod view;
 pub use export::with_ref;
 pub use import::Owned;
 
-/// The framework, at the version that this adapter is built for. Its names are here as well: `dlbridge::ndarray::Array2`.
+/// The framework, at the version that this adapter is built for. Its names are here as well:
+/// `dlbridge::ndarray::Array2`.
 pub use ndarray;
 #[doc(no_inline)]
 pub use ndarray::*;

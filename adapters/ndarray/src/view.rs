@@ -42,9 +42,9 @@ fn view<A: Element, D: Dimension>(tensor: TensorRef<'_>) -> Result<ArrayView<'_,
     let first = tensor.as_ptr::<A>()?;
     let layout = Layout::<D>::of(&tensor);
     let lowest = first.wrapping_offset(layout.lowest);
-    // SAFETY: the tensor's elements are readable and not written for its lifetime, its layout is checked not to
-    // overflow, and `first` is aligned and checked to hold `A`s. Strides are made non-negative by starting at the
-    // lowest address, and flipped back below.
+    // SAFETY: the view has just the tensor's elements (axiom *view*), which are readable and not written for its
+    // lifetime. Its layout is checked not to overflow, and `first` is aligned and checked to hold `A`s. Strides are
+    // made non-negative by starting at the lowest address, and flipped back below.
     let view = unsafe { ArrayView::from_shape_ptr(layout.shape, lowest) };
     if layout.lowest < 0 {
         let mut flipped = view; // A variable of its own: the usual view then needs no address and stays in registers.
@@ -61,7 +61,8 @@ fn view_mut<A: Element, D: Dimension>(mut tensor: TensorMut<'_>) -> Result<Array
     let first = tensor.as_mut_ptr::<A>()?;
     let layout = Layout::<D>::of(&descriptor);
     let lowest = first.wrapping_offset(layout.lowest);
-    // SAFETY: as for `ArrayView`; a `TensorMut` is the only access for its lifetime, and its elements do not overlap.
+    // SAFETY: as for `ArrayView`. For its lifetime, a `TensorMut` is the only access to its elements, which do not
+    // overlap; the gaps, which may be somebody else's, are not touched (axiom *view*).
     let view = unsafe { ArrayViewMut::from_shape_ptr(layout.shape, lowest) };
     if layout.lowest < 0 {
         let mut flipped = view;

@@ -227,7 +227,8 @@ impl Call {
             return object.call_method(self.name.bind(py), (), Some(&keywords));
         };
         let mut arguments = [ptr::null_mut(), object.as_ptr(), self.version.as_ptr()];
-        // SAFETY: axiom VECTORCALL: one positional argument, one keyword, and a slot in front that the callee may use.
+        // SAFETY: axiom *vectorcall*: one positional argument, one keyword, and a slot in front that the callee may
+        // use.
         let result = unsafe {
             vectorcall(
                 self.name.as_ptr(),
@@ -258,7 +259,7 @@ fn vectorcall_method() -> Option<VectorcallMethod> {
     {
         // SAFETY: a C string, and a handle that stands for the whole process.
         let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"PyObject_VectorcallMethod".as_ptr()) };
-        // SAFETY: NULL, or by axiom VECTORCALL a function of this type.
+        // SAFETY: NULL, or by axiom *vectorcall* a function of this type.
         unsafe { std::mem::transmute::<*mut std::ffi::c_void, Option<VectorcallMethod>>(address) }
     }
     #[cfg(not(unix))]

@@ -68,40 +68,22 @@
 //! Of itself, this crate follows no address that Python code can write as a number, nor the integer by which DLPack 1.2
 //! had the C exchange API.
 //!
-//! # Axioms
-//! What the proofs at `unsafe` blocks rest on outside this repository, by the names that they have there; where it is
-//! written, and which test would notice that it is no longer so.
+//! # What the proofs rest on
+//! Axioms about what is outside of this repository, each with where it is written and the tests that fail if it is no
+//! longer so. A table is a C exchange API; "attached" is a thread that Python knows and that may call it.
 //!
-//! - **CAPSULE**: A capsule named as DLPack says holds such a managed tensor, with as many lengths and strides as axes,
-//!   over memory that stays allocated until the deleter is called. Who renames the capsule owns it. Threads that are
-//!   attached to the interpreter may call the deleter. *Source*: `dlpack.h` and `python_spec.rst` of DLPack 1.3. *Would
-//!   notice*: nothing for the claim itself; all numbers are checked, see `test_bad_input.py`.
-//! - **TABLE**: A capsule named `dlpack_exchange_api` holds a table that lives as long as the process, as do those that
-//!   it names. A thread that is attached may call its functions with objects of a class that names it, and of
-//!   subclasses; the tensor that they give is as in CAPSULE. Our own are called likewise. *Source*: `dlpack.h` of
-//!   DLPack 1.3. *Would notice*: `test_exchange_api.py`, and for classes that name the table of another
-//!   `test_the_table_of_another_class_refuses_the_object`.
-//! - **BYTES**: Memory that a producer hands over has some value in every byte. Whoever writes it without the
-//!   interpreter's lock while an attached thread copies it has a race, as with the copies of every array library: that
-//!   program is at fault. *Source*: numpy 2.4, "Thread Safety"; the array API leaves it open. *Would notice*: nothing.
-//! - **LOCK**: While a thread is attached and Python has its global lock, no other changes objects of Python's or
-//!   numpy's. *Source*: CPython 3.11 to 3.14, "Thread states and the global interpreter lock". *Would notice*: nothing.
-//! - **HEAD**: With that lock, an object begins with two words, and what its type adds comes next. *Source*:
-//!   `Include/object.h` of CPython 3.11 to 3.14. *Would notice*: `test_numpy.py`.
-//! - **VECTORCALL**: Where CPython 3.11 exports `PyObject_VectorcallMethod`, it is as in the limited API of 3.12. *Source*:
-//!   `Include/cpython/abstract.h` of CPython 3.11. *Would notice*: every test with a capsule, on 3.11.
-//! - **BUFFER**: Python has a buffer filled in that it provides, and releases it once, as it was filled in. *Source*:
-//!   "Buffer Object Structures" of CPython 3.11 to 3.14. *Would notice*: the tests of buffers in `test_tensor.py`.
-//! - **NUMPY-TABLE**: The capsule `_ARRAY_API` of `numpy._core._multiarray_umath` holds a table of at least three
-//!   pointers. If the third is the class of arrays, the first is `PyArray_GetNDArrayCVersion`. *Source*:
-//!   `__multiarray_api.h` of numpy 2.4.6. *Would notice*: `test_the_types_of_ml_dtypes_are_shared`,
-//!   `test_another_table_of_functions_is_not_taken_for_numpys`.
-//! - **NUMPY-STRUCTS**: If that function says `0x02000000`, arrays, those of subclasses too, begin with
-//!   `PyArrayObject_fields`, and their dtypes with the fields that all descriptors of numpy 2 have. *Source*:
-//!   `ndarraytypes.h` of numpy 2.4.6. *Would notice*: `test_every_dtype_and_layout_as_by_a_capsule`.
-//! - **NUMPY-MEMORY**: What the lengths and strides of an array reach stays allocated while somebody holds a reference
-//!   to it. (`as_strided` and `resize(refcheck=False)` break this, and numpy leaves that to their callers.) *Source*:
-//!   `ndarray.resize` and `as_strided` of numpy 2.4. *Would notice*: `test_the_array_lives_as_long_as_its_tensors`.
+//! | axiom | claim | where it was read | tests |
+//! |---|---|---|---|
+//! | *capsule* | a capsule named as DLPack says holds such a managed tensor, with as many lengths and strides as axes, over memory that stays allocated until the deleter is called; who renames the capsule owns it; threads that are attached may call the deleter | `dlpack.h` and `python_spec.rst` of DLPack 1.3 | none for the claim itself; all numbers are checked, see `test_bad_input.py` |
+//! | *table* | a capsule named `dlpack_exchange_api` holds a table that lives as long as the process, as do those that it names; a thread that is attached may call its functions with objects of a class that names it, and of subclasses; the tensor that they give is as in *capsule*; our own are called likewise | `dlpack.h` of DLPack 1.3 | `test_exchange_api.py`; for classes that name the table of another, `test_the_table_of_another_class_refuses_the_object` |
+//! | *bytes* | memory that a producer hands over has some value in every byte; whoever writes it without the interpreter's lock while an attached thread copies it has a race, as with the copies of every array library: that program is at fault | numpy 2.4, "Thread Safety"; the array API leaves it open | – |
+//! | *lock* | while a thread is attached and Python has its global lock, no other changes objects of Python's or numpy's | CPython 3.11 to 3.14, "Thread states and the global interpreter lock" | – |
+//! | *head* | with that lock, an object begins with two words, and what its type adds comes next | `Include/object.h` of CPython 3.11 to 3.14 | `test_numpy.py` |
+//! | *vectorcall* | where CPython 3.11 exports `PyObject_VectorcallMethod`, it is as in the limited API of 3.12 | `Include/cpython/abstract.h` of CPython 3.11 | every test with a capsule, on 3.11: `test_bad_input.py` |
+//! | *buffer* | Python has a buffer filled in that it provides, and releases it once, as it was filled in | "Buffer Object Structures" of CPython 3.11 to 3.14 | `test_the_buffer_protocol_has_the_letters_of_numpy`, `test_buffers_refuse_what_they_cannot_say` |
+//! | *numpy's table* | the capsule `_ARRAY_API` of `numpy._core._multiarray_umath` holds a table of at least three pointers; if the third is the class of arrays, the first is `PyArray_GetNDArrayCVersion` | `__multiarray_api.h` of numpy 2.4.6 | `test_the_types_of_ml_dtypes_are_shared`, `test_another_table_of_functions_is_not_taken_for_numpys` |
+//! | *numpy's structs* | if that function says `0x02000000`, arrays, those of subclasses too, begin with `PyArrayObject_fields`, and their dtypes with the fields that all descriptors of numpy 2 have | `ndarraytypes.h` of numpy 2.4.6 | `test_every_dtype_and_layout_as_by_a_capsule` |
+//! | *numpy's memory* | what the lengths and strides of an array reach stays allocated while somebody holds a reference to it (`as_strided` and `resize(refcheck=False)` break this, and numpy leaves that to their callers) | `ndarray.resize` and `as_strided` of numpy 2.4 | `test_the_array_lives_as_long_as_its_tensors` |
 
 mod classes;
 mod error;

@@ -66,7 +66,7 @@ impl PyTensor {
 
     /// A row-major copy in memory of Rust, for Python.
     pub(crate) fn host_copy(&self, _attached: Python<'_>) -> PyResult<Self> {
-        // SAFETY: axiom BYTES, as this thread is attached.
+        // SAFETY: axiom *bytes*, as this thread is attached.
         unsafe { self.handle.to_contiguous() }.map(Self::from).map_err(into_py_err)
     }
 

@@ -13,7 +13,8 @@ use crate::types::{DataType, Device, Element, Flags};
 ///
 /// # Invariants
 /// Those of [`Descriptor`], and:
-/// 1. *readable*: the extent is initialised, readable and not written for `'a`.
+/// 1. *readable*: the elements lie in one allocation, are initialised and readable, and are not written for `'a`. What
+///    lies between them may be somebody else's, who writes it.
 /// 2. *valid*: if the descriptor says so, the elements are valid values of their type (a `bool` is 0 or 1). Only a
 ///    tensor that this crate made from a Rust value says so.
 #[derive(Clone, Copy, Debug)]

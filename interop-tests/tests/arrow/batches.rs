@@ -109,3 +109,20 @@ fn a_matrix_is_a_batch() {
     drop(column);
     assert_eq!(calls.count(), 1);
 }
+
+#[test]
+fn buffers_of_one_allocation_have_its_address_and_size() {
+    let mut elements = Vec::with_capacity(8);
+    elements.extend([1f32, 2., 3.]);
+    let own = (elements.as_ptr().cast::<u8>(), 4 * elements.capacity());
+    let producer = Producer::f32(&[3], &elements);
+    let foreign = (producer.memory(), 12);
+    // SAFETY: a well-formed producer over its own memory, which nobody else uses.
+    let imported: ScalarBuffer<f32> = unsafe { producer.import(Abi::Versioned) }.unwrap().share().unwrap();
+    for (buffer, allocation) in [(Buffer::from_vec(elements), own), (imported.into_inner(), foreign)] {
+        let part = buffer.slice_with_length(4, 4);
+        for buffer in [&buffer, &part] {
+            assert_eq!((buffer.data_ptr().as_ptr().cast_const(), buffer.capacity()), allocation);
+        }
+    }
+}

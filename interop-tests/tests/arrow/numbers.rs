@@ -110,3 +110,42 @@ fn foreign_memory_in_arrow_stays_read_only() {
     drop(array);
     assert_eq!(calls.count(), 1);
 }
+
+/// Asks Arrow in every way for an array's memory for writing, which it refuses, and gives the buffer.
+fn refused(array: Float32Array) -> Buffer {
+    let array = array.unary_mut(|number| number + 1.).unwrap_err();
+    let array = array.try_unary_mut(|number| Ok::<_, Error>(number + 1.)).unwrap_err();
+    let array = array.into_builder().unwrap_err();
+    let (_, values, _) = array.into_parts();
+    let buffer = values.into_inner().into_mutable().unwrap_err();
+    let buffer = buffer.into_vec::<f32>().unwrap_err();
+    // With a part of the allocation only, Arrow would give the rest back.
+    let mut part = buffer.slice_with_length(0, 4);
+    drop(buffer);
+    part.shrink_to_fit();
+    part
+}
+
+#[test]
+fn arrow_writes_nothing_that_is_exported() {
+    let mut elements = Vec::with_capacity(64);
+    elements.extend([1f32, 2., 3.]);
+    let address = elements.as_ptr();
+    let array = Float32Array::new(elements.into(), None);
+    let tensor: Tensor = (&array).share().unwrap();
+    assert_eq!(refused(array).as_ptr(), address.cast());
+    assert_eq!((tensor.data().cast(), tensor.as_slice::<f32>()), (address, Ok(&[1., 2., 3.][..])));
+}
+
+#[test]
+fn arrow_writes_no_foreign_memory() {
+    let producer = Producer::f32(&[3], &[1., 2., 3.]);
+    let (address, calls) = (producer.memory(), producer.calls());
+    // SAFETY: a well-formed producer over its own memory, which nobody else uses.
+    let array: Float32Array = unsafe { producer.import(Abi::Versioned) }.unwrap().share().unwrap();
+    let buffer = refused(array); // It has been the only handle.
+    assert_eq!((buffer.as_ptr(), &buffer[..]), (address, &1f32.to_ne_bytes()[..]));
+    assert_eq!(calls.count(), 0);
+    drop(buffer);
+    assert_eq!(calls.count(), 1);
+}

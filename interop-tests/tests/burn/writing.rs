@@ -1,4 +1,4 @@
-//! burn never writes to foreign memory.
+//! burn never writes to foreign memory, nor to its own while that is exported.
 
 use super::*;
 
@@ -133,6 +133,41 @@ fn no_operation_writes_foreign_memory_whatever_the_layout() {
             assert_eq!(elements(&op(shared)), elements(&op(copied)), "{layout}, {name}");
             assert_eq!(memory, pristine, "{layout}, {name} has written foreign memory");
         }
+    }
+}
+
+#[test]
+fn no_operation_writes_what_is_exported() {
+    let views: [(&str, Op); 4] = [
+        ("plain", |t| t),
+        ("transposed", |t| t.transpose()),
+        ("sliced", |t| t.slice([1..3, 2..5])),
+        ("backwards", |t| t.flip([0, 1])),
+    ];
+    for (layout, view) in views {
+        for (name, op) in OPS {
+            let tensor = view(Burn::from_data(TensorData::new(numbers(24), [4, 6]), &BurnDevice::flex()));
+            // burn itself has only one handle, but the export is another one.
+            let export: Tensor = (&tensor).share().unwrap();
+            assert_eq!(export.data().cast(), data(&tensor), "{layout}");
+            let before = export.to_vec::<f32>().unwrap();
+            drop(op(tensor));
+            assert_eq!(export.to_vec::<f32>().unwrap(), before, "{layout}, {name} has written what is exported");
+        }
+    }
+}
+
+#[test]
+fn no_operation_of_the_backend_ndarray_writes_borrowed_memory() {
+    let memory: ArcArray2<f32> = Array2::from_shape_vec((4, 6), numbers(24)).unwrap().into_shared();
+    let pristine = memory.to_owned();
+    for (name, op) in OPS {
+        let borrowed: NdArrayTensor = memory.clone().share().unwrap();
+        let copied: NdArrayTensor = memory.clone().convert_with(CopyPolicy::Always).unwrap().value;
+        assert!(borrowed.is_borrowed());
+        let [borrowed, copied] = [borrowed, copied].map(Burn::<2>::from_primitive::<NdArray>);
+        assert_eq!(elements(&op(borrowed)), elements(&op(copied)), "{name}");
+        assert_eq!(memory, pristine, "{name} has written borrowed memory");
     }
 }
 

@@ -180,14 +180,14 @@ impl PyTensor {
     /// # Safety
     /// Python calls it with a buffer to be filled in.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
-        // SAFETY: axiom BUFFER.
+        // SAFETY: axiom *buffer*.
         unsafe { buffer::fill(slf, view, flags) }
     }
 
     /// # Safety
     /// Python calls it with a buffer that `__getbuffer__` has filled in.
     unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
-        // SAFETY: axiom BUFFER.
+        // SAFETY: axiom *buffer*.
         unsafe { buffer::release(view) };
     }
 

@@ -25,7 +25,7 @@ const LEGACY_USED: &CStr = c"used_dltensor";
 pub(crate) fn take(object: &Bound<'_, PyAny>, is_writable: bool) -> PyResult<Handle> {
     let py = object.py();
     if let Some(managed) = rename(object, VERSIONED, VERSIONED_USED) {
-        // SAFETY: axiom CAPSULE: by its name it held a managed tensor, which is ours since it was renamed.
+        // SAFETY: axiom *capsule*: by its name it held a managed tensor, which is ours since it was renamed.
         return unsafe { Handle::foreign(py, managed) };
     }
     if let Some(managed) = rename(object, LEGACY, LEGACY_USED) {
@@ -119,7 +119,7 @@ unsafe extern "C" fn destroy<M: Managed>(capsule: *mut ffi::PyObject) {
     }
     // SAFETY: a valid capsule of that name.
     if let Some(managed) = NonNull::new(unsafe { ffi::PyCapsule_GetPointer(capsule, M::NAME.as_ptr()) }.cast::<M>()) {
-        // SAFETY: axiom CAPSULE: not consumed, so the capsule, which `give` has made, owns it.
+        // SAFETY: axiom *capsule*: not consumed, so the capsule, which `give` has made, owns it.
         unsafe { delete(managed) };
     }
 }

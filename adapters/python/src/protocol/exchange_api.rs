@@ -28,11 +28,11 @@ const NAME: &CStr = c"dlpack_exchange_api";
 #[inline]
 pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<PyTensor>> {
     let Some(table) = table_of(object)? else { return Ok(None) };
-    // SAFETY: axiom TABLE.
+    // SAFETY: axiom *table*.
     let Some(take) = unsafe { table.as_ref() }.managed_tensor_from_py_object_no_sync else { return Ok(None) };
     let py = object.py();
     let mut managed = ptr::null_mut();
-    // SAFETY: axiom TABLE: attached; a live object, whose type names this table, and a place for the result.
+    // SAFETY: axiom *table*: attached; a live object, whose type names this table, and a place for the result.
     if unsafe { take(object.as_ptr().cast(), &mut managed) } != 0 {
         return Err(PyErr::take(py)
             .unwrap_or_else(|| PyBufferError::new_err("the producer's C exchange API failed without saying why")));
@@ -40,7 +40,7 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<PyTensor>> {
     let Some(managed) = NonNull::new(managed) else {
         return Err(PyBufferError::new_err("the producer's C exchange API gave no tensor"));
     };
-    // SAFETY: axiom TABLE: a managed tensor that the producer has handed over.
+    // SAFETY: axiom *table*: a managed tensor that the producer has handed over.
     let tensor = PyTensor { handle: unsafe { Handle::foreign(py, managed) }? };
     let device = tensor.descriptor().device();
     if device != Device::CPU {
@@ -108,7 +108,7 @@ fn of_capsule(capsule: &Bound<'_, PyAny>) -> Option<NonNull<DLPackExchangeAPI>> 
     }
     // SAFETY: a valid capsule of that name.
     let table = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), NAME.as_ptr()) };
-    // SAFETY: axiom TABLE.
+    // SAFETY: axiom *table*.
     unsafe { current(NonNull::new(table)?.cast()) }
 }
 
@@ -163,10 +163,10 @@ unsafe extern "C" fn allocate(
     error_ctx: *mut c_void,
     set_error: Option<unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char)>,
 ) -> c_int {
-    // SAFETY: axiom TABLE: the caller has a valid prototype.
+    // SAFETY: axiom *table*: the caller has a valid prototype.
     match unsafe { zeros(prototype) } {
         Ok(tensor) => {
-            // SAFETY: axiom TABLE: the caller has a place for the result.
+            // SAFETY: axiom *table*: the caller has a place for the result.
             unsafe { out.write(tensor.into_raw().as_ptr()) };
             0
         }
@@ -174,7 +174,7 @@ unsafe extern "C" fn allocate(
             let kind = if matches!(error, Error::OutOfMemory { .. }) { c"MemoryError" } else { c"BufferError" };
             let message = CString::new(error.to_string()).unwrap_or_default();
             if let Some(set_error) = set_error {
-                // SAFETY: axiom TABLE: the caller's function and its context; both strings live during the call.
+                // SAFETY: axiom *table*: the caller's function and its context; both strings live during the call.
                 unsafe { set_error(error_ctx, kind.as_ptr(), message.as_ptr()) };
             }
             -1
@@ -205,29 +205,29 @@ unsafe fn zeros(prototype: *const DLTensor) -> Result<Tensor, Error> {
 
 /// `managed_tensor_from_py_object_no_sync`.
 unsafe extern "C" fn from_py_object(object: *mut c_void, out: *mut *mut DLManagedTensorVersioned) -> c_int {
-    // SAFETY: axiom TABLE: the calling thread is attached.
+    // SAFETY: axiom *table*: the calling thread is attached.
     let py = unsafe { Python::assume_attached() };
-    // SAFETY: axiom TABLE: a live object.
+    // SAFETY: axiom *table*: a live object.
     let object = unsafe { Borrowed::from_ptr(py, object.cast()) };
     let Ok(tensor) = object.cast::<PyTensor>() else { return not_ours() };
     let managed = tensor.get().handle.export();
-    // SAFETY: axiom TABLE: the caller has a place for the result.
+    // SAFETY: axiom *table*: the caller has a place for the result.
     unsafe { out.write(managed.as_ptr()) };
     0
 }
 
 /// `managed_tensor_to_py_object_no_sync`.
 unsafe extern "C" fn to_py_object(managed: *mut DLManagedTensorVersioned, out: *mut *mut c_void) -> c_int {
-    // SAFETY: axiom TABLE: the calling thread is attached.
+    // SAFETY: axiom *table*: the calling thread is attached.
     let py = unsafe { Python::assume_attached() };
     let taken = match NonNull::new(managed) {
-        // SAFETY: axiom TABLE: the caller hands over a managed tensor.
+        // SAFETY: axiom *table*: the caller hands over a managed tensor.
         Some(managed) => unsafe { Handle::foreign(py, managed) },
         None => Err(PyBufferError::new_err("the tensor is NULL")),
     };
     match taken.and_then(|handle| Bound::new(py, PyTensor { handle })) {
         Ok(object) => {
-            // SAFETY: axiom TABLE: the caller has a place for the result.
+            // SAFETY: axiom *table*: the caller has a place for the result.
             unsafe { out.write(object.into_ptr().cast()) };
             0
         }
@@ -237,9 +237,9 @@ unsafe extern "C" fn to_py_object(managed: *mut DLManagedTensorVersioned, out: *
 
 /// `dltensor_from_py_object_no_sync`.
 unsafe extern "C" fn borrow(object: *mut c_void, out: *mut DLTensor) -> c_int {
-    // SAFETY: axiom TABLE: the calling thread is attached.
+    // SAFETY: axiom *table*: the calling thread is attached.
     let py = unsafe { Python::assume_attached() };
-    // SAFETY: axiom TABLE: a live object.
+    // SAFETY: axiom *table*: a live object.
     let object = unsafe { Borrowed::from_ptr(py, object.cast()) };
     let Ok(tensor) = object.cast::<PyTensor>() else { return not_ours() };
     let described = tensor.get().descriptor();
@@ -249,14 +249,14 @@ unsafe extern "C" fn borrow(object: *mut c_void, out: *mut DLTensor) -> c_int {
     if described.flags().is_padded() && described.dtype().is_sub_byte() {
         return fail(PyBufferError::new_err("the elements take a byte each, which a borrowed DLTensor cannot say"));
     }
-    // SAFETY: axiom TABLE: the caller has a place for the result.
+    // SAFETY: axiom *table*: the caller has a place for the result.
     unsafe { out.write(*tensor.get().handle.as_raw()) };
     0
 }
 
 /// `current_work_stream`: none of our own, so the default one, on which GPU memory arrives.
 unsafe extern "C" fn work_stream(_: DLDeviceType, _: i32, out: *mut *mut c_void) -> c_int {
-    // SAFETY: axiom TABLE: the caller has a place for the result.
+    // SAFETY: axiom *table*: the caller has a place for the result.
     unsafe { out.write(ptr::null_mut()) };
     0
 }

@@ -174,7 +174,7 @@ pub(crate) fn take(object: &Bound<'_, PyAny>) -> PyResult<Option<PyTensor>> {
 #[inline]
 unsafe fn fields<'a>(object: &'a Bound<'_, PyAny>) -> Option<(&'a Fields, &'a Descr)> {
     let array = object.as_ptr().wrapping_add(1).cast::<Fields>();
-    // SAFETY: axioms HEAD and NUMPY-STRUCTS; by LOCK nothing changes them meanwhile.
+    // SAFETY: axioms *head* and *numpy's structs*; by axiom *lock* nothing changes them meanwhile.
     let array = unsafe { array.as_ref() }?;
     let dtype = array.dtype.wrapping_add(1).cast::<Descr>();
     // SAFETY: as above; the array keeps its dtype.
@@ -192,7 +192,7 @@ unsafe fn read(object: &Bound<'_, PyAny>) -> Option<PyTensor> {
     // SAFETY: the caller's promise; no Python code runs below.
     let (array, dtype) = unsafe { fields(object) }?;
     let dtype = dtype.element(others)?;
-    // SAFETY: axiom NUMPY-STRUCTS: as many as axes.
+    // SAFETY: axiom *numpy's structs*: as many as axes.
     let lengths = unsafe { array.numbers(array.lengths) };
     // SAFETY: as above.
     let steps = unsafe { array.numbers(array.steps) };
@@ -215,7 +215,7 @@ unsafe fn read(object: &Bound<'_, PyAny>) -> Option<PyTensor> {
         array.data.cast()
     };
     let owner = Array(ManuallyDrop::new(object.clone().unbind()));
-    // SAFETY: axiom NUMPY-MEMORY: an array keeps what its lengths and strides reach; it has at most 64 axes.
+    // SAFETY: axiom *numpy's memory*: an array keeps what its lengths and strides reach; it has at most 64 axes.
     let tensor = unsafe { Aliased::from_owner(owner, memory, lengths.len(), describe) };
     Some(PyTensor { handle: tensor.ok()?.into() })
 }
@@ -308,14 +308,14 @@ fn is_abi_known(array: &Bound<'_, PyType>) -> PyResult<bool> {
     if table.is_null() {
         return Err(PyErr::fetch(py));
     }
-    // SAFETY: axiom NUMPY-TABLE; `PyArray_Type` is its third entry.
+    // SAFETY: axiom *numpy's table*; `PyArray_Type` is its third entry.
     let array_type = unsafe { table.wrapping_add(2).read() };
     // Also false for numpy's other tables, whose capsules have no name, either.
     if array_type != array.as_ptr().cast() {
         return Ok(false);
     }
-    // SAFETY: axiom NUMPY-TABLE; it begins with `PyArray_GetNDArrayCVersion`.
+    // SAFETY: axiom *numpy's table*; it begins with `PyArray_GetNDArrayCVersion`.
     let version = unsafe { table.cast::<unsafe extern "C" fn() -> c_uint>().read() };
-    // SAFETY: axiom NUMPY-TABLE; the function takes nothing.
+    // SAFETY: axiom *numpy's table*; the function takes nothing.
     Ok(unsafe { version() } == ABI)
 }
