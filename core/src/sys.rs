@@ -258,6 +258,8 @@ pub struct DLPackExchangeAPI {
 #[cfg(target_pointer_width = "64")]
 const _: () = {
     assert!(size_of::<DLPackVersion>() == 8);
+    assert!(DLPACK_FLAG_BITMASK_READ_ONLY == 1 && DLPACK_FLAG_BITMASK_IS_COPIED == 2);
+    assert!(DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED == 4);
     assert!(size_of::<DLDevice>() == 8 && offset_of!(DLDevice, device_id) == 4);
     assert!(size_of::<DLDataType>() == 4 && offset_of!(DLDataType, bits) == 1 && offset_of!(DLDataType, lanes) == 2);
     assert!(size_of::<DLTensor>() == 48);
