@@ -236,3 +236,32 @@ fn tensors_become_vectors_without_a_copy() {
     let copied = read_only.convert_with::<Vec<f32>>(CopyPolicy::IfNeeded).unwrap();
     assert_eq!(copied.copied, Some(Reason::ReadOnly));
 }
+
+/// An owner may keep a vector over the same block, and not the memory itself. More blocks than the small table of the
+/// registry takes come in between.
+#[test]
+fn what_keeps_the_memory_is_dropped_last() {
+    let released: Arc<AtomicUsize> = Arc::default();
+    let mut owner = Owner(vec![1f32; LEAST].into_boxed_slice(), released.clone());
+    let elements = owner.0.as_mut_ptr();
+    // SAFETY: the owner's own elements, which nobody else has.
+    let first = Arc::new(unsafe { adopt(elements, LEAST, owner) }.map_err(|it| it.error).unwrap());
+    let memory = vec![0f32; LEAST + 2000];
+    let adopt_at = |at: usize| {
+        // SAFETY: nobody writes the elements, and they are there until all vectors are gone.
+        unsafe { adopt(memory[at..].as_ptr().cast_mut(), LEAST, ()) }.map_err(|it| it.error).unwrap()
+    };
+    let others: Vec<_> = (0..2000).map(adopt_at).collect();
+    for count in [1, 2] {
+        // SAFETY: the elements are there as long as the first vector is, and nobody writes them.
+        let adopt_again = || unsafe { adopt(elements, LEAST, first.clone()) }.map_err(|it| it.error).unwrap();
+        let vecs: Vec<Vec<f32>> = (0..count).map(|_| adopt_again()).collect();
+        assert_eq!(Arc::strong_count(&first), 1 + count);
+        drop(vecs);
+        assert_eq!((Arc::strong_count(&first), released.load(Ordering::SeqCst)), (1, 0));
+        assert!(first.iter().all(|element| *element == 1.));
+    }
+    drop(others);
+    drop(first);
+    assert_eq!(released.load(Ordering::SeqCst), 1);
+}

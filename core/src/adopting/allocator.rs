@@ -123,7 +123,8 @@ fn layout(address: usize, size: usize, align: usize) -> Result<Layout, Reason> {
 ///
 /// # Safety
 /// 1. *elements*: `elements` points to `len` initialised, valid elements, in one allocation of at most `isize::MAX`
-///    bytes, which stay where they are until `owner` is dropped.
+///    bytes, which stay where they are until `owner` is dropped. The owner may keep them by keeping a vector over the
+///    same block that was adopted before.
 /// 2. *access*: until then they may be written, and nobody else reads or writes them; or nobody writes through the
 ///    vector, and nobody else writes them.
 ///

@@ -57,8 +57,9 @@
 //! lock is held meanwhile, so that the owner's destructor may allocate, free, and drop adopted vectors itself. If it
 //! panics, the process aborts. An owner whose destructor must not run at such a place, because it takes a lock that the
 //! freeing thread may hold (Python's, say), is wrapped in [`Deferred`], and let go of by [`release_deferred`]. If one
-//! block is adopted several times, freeing any of its vectors drops any one of its owners. An adopted vector that is
-//! exported and adopted again owns the one before it, so that freeing a chain of many thousands needs a deep stack.
+//! block is adopted several times, freeing any of its vectors drops the owner that came last, so that an owner may keep
+//! the memory through a vector that was adopted before it. An adopted vector that is exported and adopted again is such
+//! an owner; freeing a chain of many thousands needs a deep stack.
 
 mod allocator;
 mod deferred;

@@ -28,6 +28,10 @@ impl Adopted {
     fn mark(&self) -> usize {
         Slot::mark(hash(self.address))
     }
+
+    fn block(&self) -> (usize, Layout) {
+        (self.address, self.layout)
+    }
 }
 
 /// A number of 32 bits that depends on all of another.
@@ -84,27 +88,46 @@ impl Registry {
         self.few.may_have(hash) || self.live_in_many.load(Ordering::Relaxed) != 0 && self.many.may_have(hash)
     }
 
+    /// Adds an entry, above those that the same block has already.
+    ///
+    /// An owner may keep a vector over the same block that was adopted before, and not the memory itself. So
+    /// [`take`](Self::take) gives the entry that came last, and the first, which keeps the memory, when no vector is
+    /// left. For this, all entries of a block are in one table: whoever adds one has locked the slot in the small table.
     pub(super) fn put(&self, adopted: Box<Adopted>) {
-        // Which table a block is in is a matter of speed only.
-        if self.live.fetch_add(1, Ordering::Relaxed) < FEW {
-            self.few.put(adopted);
-        } else {
-            self.live_in_many.fetch_add(1, Ordering::Relaxed);
-            self.many.put(adopted);
-        }
+        let is_one_of_many = self.live.fetch_add(1, Ordering::Relaxed) >= FEW;
+        let (block, hash) = (adopted.block(), hash(adopted.address));
+        self.few.slot(hash).with(0, |few| {
+            if few.has(block) || !is_one_of_many && self.live_in_many.load(Ordering::Relaxed) == 0 {
+                return few.push(adopted);
+            }
+            // The one lock is held while the other is taken, in this order everywhere.
+            self.many.slot(hash).with(0, |many| {
+                if !is_one_of_many && !many.has(block) {
+                    return few.push(adopted);
+                }
+                self.live_in_many.fetch_add(1, Ordering::Relaxed);
+                many.push(adopted);
+            });
+        });
     }
 
+    /// Takes out the last entry of a block, if it has one. Whoever frees a vector over the block finds one.
     #[cold]
     pub(super) fn take(&self, block: *mut u8, layout: Layout) -> Option<Box<Adopted>> {
-        let address = block as usize;
-        let taken = self.few.take(address, layout).or_else(|| {
-            if self.live_in_many.load(Ordering::Relaxed) == 0 {
+        let (block, hash) = ((block as usize, layout), hash(block as usize));
+        let take_of_many = || {
+            if self.live_in_many.load(Ordering::Relaxed) == 0 || !self.many.may_have(hash) {
                 return None;
             }
-            let taken = self.many.take(address, layout)?;
+            let taken = self.many.slot(hash).with(Slot::mark(hash), |many| many.take(block))?;
             self.live_in_many.fetch_sub(1, Ordering::Relaxed);
             Some(taken)
-        })?;
+        };
+        let taken = if self.few.may_have(hash) {
+            self.few.slot(hash).with(Slot::mark(hash), |few| few.take(block).or_else(take_of_many))
+        } else {
+            take_of_many()
+        }?;
         self.live.fetch_sub(1, Ordering::Relaxed);
         Some(taken)
     }
@@ -134,32 +157,44 @@ impl<const SLOTS: usize> Table<SLOTS> {
     fn may_have(&self, hash: usize) -> bool {
         self.slot(hash).state.load(Ordering::Relaxed) & Slot::mark(hash) != 0
     }
+}
 
-    fn put(&self, mut adopted: Box<Adopted>) {
-        self.slot(hash(adopted.address)).with(0, |first, state| {
-            (adopted.next, adopted.marks_before) = (first.take(), *state);
-            *state |= adopted.mark();
-            *first = Some(adopted);
-        });
+/// The entries of a slot, while it is locked.
+struct Entries<'a> {
+    first: &'a mut Option<Box<Adopted>>,
+    /// The marks of the entries, and perhaps of some that are gone.
+    marks: &'a mut usize,
+}
+
+impl Entries<'_> {
+    fn has(&self, block: (usize, Layout)) -> bool {
+        let mut next = self.first.as_ref();
+        while let Some(adopted) = next {
+            if adopted.block() == block {
+                return true;
+            }
+            next = adopted.next.as_ref();
+        }
+        false
     }
 
-    fn take(&self, address: usize, layout: Layout) -> Option<Box<Adopted>> {
-        let hash = hash(address);
-        if !self.may_have(hash) {
-            return None;
+    fn push(&mut self, mut adopted: Box<Adopted>) {
+        (adopted.next, adopted.marks_before) = (self.first.take(), *self.marks);
+        *self.marks |= adopted.mark();
+        *self.first = Some(adopted);
+    }
+
+    fn take(&mut self, block: (usize, Layout)) -> Option<Box<Adopted>> {
+        let (mut link, mut marks_after) = (&mut *self.first, 0);
+        while link.as_ref().is_some_and(|adopted| adopted.block() != block) {
+            let adopted = link.as_mut()?;
+            marks_after |= adopted.mark();
+            link = &mut adopted.next;
         }
-        self.slot(hash).with(Slot::mark(hash), |first, state| {
-            let (mut link, mut marks_after) = (&mut *first, 0);
-            while link.as_ref().is_some_and(|adopted| (adopted.address, adopted.layout) != (address, layout)) {
-                let adopted = link.as_mut()?;
-                marks_after |= adopted.mark();
-                link = &mut adopted.next;
-            }
-            let mut taken = link.take()?;
-            *link = taken.next.take();
-            *state = first.as_ref().map_or(0, |_| marks_after | taken.marks_before);
-            Some(taken)
-        })
+        let mut taken = link.take()?;
+        *link = taken.next.take();
+        *self.marks = self.first.as_ref().map_or(0, |_| marks_after | taken.marks_before);
+        Some(taken)
     }
 }
 
@@ -184,9 +219,9 @@ impl Slot {
         2 << ((hash >> 26) % (usize::BITS as usize - 1))
     }
 
-    /// Runs `access` under the lock, on the blocks and on the state, of which `state` is a guess. `access` must neither
-    /// allocate nor free, or a thread could wait for itself.
-    fn with<R>(&self, mut state: usize, access: impl FnOnce(&mut Option<Box<Adopted>>, &mut usize) -> R) -> R {
+    /// Runs `access` under the lock; `state` is a guess of the state. `access` must neither allocate nor free, or a
+    /// thread could wait for itself.
+    fn with<R>(&self, mut state: usize, access: impl FnOnce(&mut Entries<'_>) -> R) -> R {
         let lock =
             |state| self.state.compare_exchange_weak(state, state | Self::LOCKED, Ordering::Acquire, Ordering::Relaxed);
         while let Err(found) = lock(state) {
@@ -196,7 +231,7 @@ impl Slot {
             }
         }
         // SAFETY: the invariant; this thread has locked the slot.
-        let result = unsafe { self.first.with(|first| access(first, &mut state)) };
+        let result = unsafe { self.first.with(|first| access(&mut Entries { first, marks: &mut state })) };
         self.state.store(state, Ordering::Release);
         result
     }
@@ -273,24 +308,53 @@ mod tests {
         }
     }
 
-    /// A block that two threads adopt and free, each on its own, is there for both, and each owner is dropped once.
+    /// Whatever threads adopt and free over one block, the owner that came first is dropped last, in whichever table
+    /// there is room.
+    #[test]
+    fn loom_what_keeps_the_memory_is_taken_last() {
+        loom::model(|| {
+            let drops = Counted::counter();
+            put(BLOCK, Counted::new(&drops));
+            let adopt_and_free = || {
+                put(BLOCK, ());
+                drop(take(BLOCK).expect("one for each"));
+            };
+            let thread = thread::spawn(adopt_and_free);
+            adopt_and_free();
+            assert_eq!(drops.load(Ordering::Relaxed), 0);
+            thread.join().expect("no panic");
+            assert_eq!(drops.load(Ordering::Relaxed), 0);
+            drop(take(BLOCK).expect("the first"));
+            assert_eq!(drops.load(Ordering::Relaxed), 1);
+            assert!(!may_have(BLOCK));
+        });
+    }
+
+    /// Two threads that adopt and free a block, each on its own, find one entry each, and each owner is dropped once.
     #[test]
     fn loom_a_block_that_is_adopted_twice_is_found_twice() {
         for (other, _) in [others(true), others(false)] {
             loom::model(move || {
                 let (table, drops) = (Arc::new(Table::<1>::new()), Counted::counter());
-                table.put(Adopted::new(other, LAYOUT, Box::new(())));
+                let put = |table: &Table<1>, adopted: Box<Adopted>| {
+                    table.slot(hash(adopted.address)).with(0, |entries| entries.push(adopted));
+                };
+                let take = |table: &Table<1>, address| {
+                    let hash = hash(address);
+                    table.slot(hash).with(Slot::mark(hash), |entries| entries.take((address, LAYOUT)))
+                };
+                put(&table, Adopted::new(other, LAYOUT, Box::new(())));
                 let adopt_and_free = {
                     let (table, drops) = (Arc::clone(&table), Arc::clone(&drops));
                     move || {
-                        table.put(Adopted::new(BLOCK, LAYOUT, Box::new(Counted::new(&drops))));
-                        drop(table.take(BLOCK, LAYOUT).expect("one for each"));
+                        put(&table, Adopted::new(BLOCK, LAYOUT, Box::new(Counted::new(&drops))));
+                        drop(take(&table, BLOCK).expect("one for each"));
                     }
                 };
                 let thread = thread::spawn(adopt_and_free.clone());
                 adopt_and_free();
                 thread.join().expect("no panic");
-                assert!(table.take(other, LAYOUT).is_some());
+                assert!(take(&table, other).is_some());
                 assert!(!table.may_have(hash(BLOCK)) && !table.may_have(hash(other)));
                 assert_eq!(drops.load(Ordering::Relaxed), 2);
             });
