@@ -9,7 +9,7 @@ use std::time::Duration;
 use dlbridge::adopting::{self, Adopting, LEAST};
 use dlbridge::arrow::arrow_array::Float32Array;
 use dlbridge::arrow::{Batches, Column, Select};
-use dlbridge::candle::candle_core::{CpuStorage, Storage, Tensor as Candle};
+use dlbridge::candle::candle_core::{CpuStorage, Device, Storage, Tensor as Candle};
 use dlbridge::ndarray::ndarray::{Array2, ArrayView2};
 use dlbridge::{Bridge, CopyPolicy, DataType, Error, Lend, ReadOnly, Reason, Route, Tensor};
 use interop_tests::raw::{ABIS, Abi, Calls, Producer};
@@ -179,6 +179,43 @@ fn one_block_may_be_held_several_times() {
     let three = import();
     drop(two);
     assert_eq!(three.route::<Candle>(), Route::Copied(Reason::ReadOnly));
+}
+
+#[test]
+fn candles_own_memory_is_not_sealed_by_its_way_through_others() {
+    let candle = Candle::from_vec(numbers(LEN), LEN, &Device::Cpu).unwrap();
+    let column: Float32Array = (&candle).share().unwrap();
+    let through: ReadOnly<Candle> = (&column).share().unwrap();
+    assert_eq!(data(&through), data(&candle));
+    assert_eq!((&candle).route::<Candle>(), Route::Shared);
+    let export: Tensor = (&candle).share().unwrap();
+    drop((through, column));
+    // The export has the lock of its own storage.
+    assert!(!can_be_written(candle.clone()));
+    assert_eq!(export.to_vec::<f32>().unwrap(), numbers(LEN));
+    drop(export);
+    assert!(can_be_written(candle));
+}
+
+#[test]
+fn memory_is_kept_by_whatever_came_first() {
+    let (tensor, address, calls) = foreign(&[LEN as i64], &[1], LEN, 0);
+    let first: Candle = tensor.share().unwrap();
+    let memory: &'static [f32] = Box::leak(numbers(LEN + 2000).into_boxed_slice());
+    let others: Vec<Vec<f32>> = (0..2000)
+        .map(|at| {
+            let elements = memory[at..].as_ptr().cast_mut();
+            // SAFETY: these are there for ever, and nobody writes them.
+            unsafe { adopting::adopt(elements, LEN, ()) }.map_err(|rejected| rejected.error).unwrap()
+        })
+        .collect();
+    let column: Float32Array = (&first).share().unwrap();
+    let again: ReadOnly<Candle> = column.share().unwrap();
+    assert_eq!(data(&again), address);
+    drop(again);
+    assert_eq!((calls.count(), first.to_vec1::<f32>().unwrap()), (0, numbers(LEN)));
+    drop((others, first));
+    assert_eq!(calls.count(), 1);
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn import_as<T: Element + WithDType>(tensor: Tensor, sealed: bool) -> Result<Can
     let vec = unsafe { adopt(data, span, (seal, tensor)) }?;
     let base = CandleTensor::from_vec(vec, span, &CandleDevice::Cpu).map_err(failed)?;
     if is_sealed {
-        Seal::close(&base);
+        Seal::close(&base)?;
     }
     steps.view(base, &shape).map_err(failed)
 }

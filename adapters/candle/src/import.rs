@@ -37,8 +37,8 @@ impl Import<Candle> for ReadOnly<CandleTensor> {
 
     fn import(tensor: Tensor) -> Result<Self, Error> {
         let shared = share(tensor, true)?;
-        // SAFETY: the memory is candle's own, which nobody shares; or candle may write all of it; or it is sealed, so
-        // that whoever would write it waits for ever.
+        // SAFETY: the memory is candle's own, whose writers wait for whoever shares it (axiom *lock*); or candle may
+        // write all of it; or it is sealed, so that whoever would write it waits for ever.
         Ok(unsafe { Self::new(shared) })
     }
 

@@ -3,11 +3,12 @@
 //! candle keeps a storage behind a lock. `storage_and_layout` waits behind a writer that waits for its turn, and such a
 //! writer may wait for an export to go. So nothing here asks for a lock in that way while an export of the same storage
 //! is alive: reading for a moment goes through a custom operation, to which candle gives the storage even while a
-//! writer waits (axiom *recursion*), and a further export shares the lock of those before it.
+//! writer waits (axiom *recursion*), and a further export shares the lock of those before it. The first export asks as
+//! every reader of candle's does.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::{mem, ptr};
 
@@ -92,7 +93,8 @@ impl Lock {
             ARRIVED.wait(&mut held);
         }
         drop(held);
-        // No export holds this lock, and none will meanwhile, so that no writer waits for one.
+        // No export holds this lock, and none will meanwhile, so that no writer waits for one of them. Writers that
+        // wait for something else are waited for, as by every reader of candle's.
         let (guard, _) = tensor.storage_and_layout();
         // SAFETY: only the lifetime changes. By axiom *place* the lock lives in an allocation that the caller keeps.
         let guard = unsafe { mem::transmute::<StorageRef<'_>, StorageRef<'static>>(guard) };
@@ -117,11 +119,24 @@ impl Drop for Lock {
     }
 }
 
-/// How many sealed vectors there are over a block, by the block's address.
-static SEALED: Mutex<Addresses<usize>> = Mutex::new(HashMap::with_hasher(BuildHasherDefault::new()));
+/// The sealed storages, by the address of the foreign block that they have.
+static SEALED: Mutex<Addresses<SealedBlock>> = Mutex::new(HashMap::with_hasher(BuildHasherDefault::new()));
 
-/// A foreign block that candle holds, and never writes. It is kept with what owns the block, and goes with the vector:
-/// of several over one block, any goes first.
+/// A block over which there are sealed storages.
+#[derive(Default)]
+struct SealedBlock {
+    seals: usize,
+    /// The addresses of the storages, and of some that are gone.
+    storages: HashSet<usize, BuildHasherDefault<Address>>,
+}
+
+/// A foreign block that candle holds, and never writes. It is kept with the read-only tensor that owns the block, and
+/// goes when a vector over the block is freed.
+///
+/// Of several storages over one block, it cannot be told which one has gone. Therefore all are taken for sealed until the
+/// last seal has gone. No other storage is taken for one of them: while there is a seal, the tensor beside it keeps the
+/// block, and promises that nobody writes it, so that a storage that may be written and has the block as well is older
+/// than the seal, and has an address of its own.
 pub(crate) struct Seal {
     block: usize,
 }
@@ -130,19 +145,29 @@ impl Seal {
     /// Of a block at this address, which becomes a vector by adoption.
     pub(crate) fn new(block: *const u8) -> Self {
         let block = block.addr();
-        *SEALED.lock().entry(block).or_default() += 1;
+        SEALED.lock().entry(block).or_default().seals += 1;
         Self { block }
     }
 
     /// Closes the storage of `tensor`, whose vector is over such a block, and which nobody else has yet: a read lock is
     /// taken, and not given back.
-    pub(crate) fn close(tensor: &CandleTensor) {
+    ///
+    /// # Errors
+    /// As [`peek`].
+    pub(crate) fn close(tensor: &CandleTensor) -> Result<(), Error> {
         mem::forget(tensor.storage_and_layout().0);
+        peek(tensor, |storage, _| {
+            let block = bytes(storage).0.addr();
+            SEALED.lock().entry(block).or_default().storages.insert(ptr::from_ref(storage).addr());
+            Ok(())
+        })
     }
 
     /// Whether a storage is closed.
     pub(crate) fn is_on(storage: &CpuStorage) -> bool {
-        SEALED.lock().contains_key(&bytes(storage).0.addr())
+        let sealed = SEALED.lock();
+        let block = sealed.get(&bytes(storage).0.addr());
+        block.is_some_and(|block| block.storages.contains(&ptr::from_ref(storage).addr()))
     }
 }
 
@@ -150,8 +175,8 @@ impl Drop for Seal {
     fn drop(&mut self) {
         let mut sealed = SEALED.lock();
         let Entry::Occupied(mut entry) = sealed.entry(self.block) else { return };
-        *entry.get_mut() -= 1;
-        if *entry.get() == 0 {
+        entry.get_mut().seals -= 1;
+        if entry.get().seals == 0 {
             entry.remove();
         }
     }

@@ -1,5 +1,7 @@
 //! Nobody waits for ever where it was not asked for: what candle's lock could lead to (F).
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::*;
 use dlbridge::ReadOnly;
 use dlbridge::candle::candle_core::Var;
@@ -48,24 +50,35 @@ fn while_a_writer_waits_for_an_export_everything_else_answers() {
 #[test]
 fn many_threads_share_and_write_one_storage() {
     let candle = Candle::from_vec(numbers(64), 64, &CandleDevice::Cpu).unwrap();
-    let threads: Vec<_> = (0..4)
-        .map(|thread| {
-            let candle = candle.clone();
-            soon_started(move || {
-                for round in 0..500 {
-                    if thread == 0 {
-                        candle.zero_set().unwrap();
-                        continue;
-                    }
-                    let view = candle.narrow(0, round % 32, 32).unwrap();
-                    let (one, two): (Tensor, Tensor) = ((&view).share().unwrap(), (&candle).share().unwrap());
-                    assert!(one.as_slice::<f32>().unwrap().iter().all(|number| *number == 0. || *number < 64.));
-                    drop(two);
-                }
-            })
+    let are_done = Arc::new(AtomicBool::new(false));
+    let writer = soon_started({
+        let (candle, are_done) = (candle.clone(), are_done.clone());
+        let others = Candle::ones(64, DType::F32, &CandleDevice::Cpu).unwrap();
+        move || {
+            while !are_done.load(Ordering::Relaxed) {
+                candle.zero_set().unwrap();
+                candle.slice_set(&others, 0, 0).unwrap();
+            }
+        }
+    });
+    let readers: [_; 3] = std::array::from_fn(|_| {
+        let candle = candle.clone();
+        soon_started(move || {
+            for round in 0..300 {
+                let view = candle.narrow(0, round % 32, 32).unwrap();
+                let (one, two): (Tensor, Tensor) = ((&view).share().unwrap(), (&candle).share().unwrap());
+                let before = one.to_vec::<f32>().unwrap();
+                std::thread::sleep(Duration::from_micros(100));
+                assert_eq!(one.to_vec::<f32>().unwrap(), before, "written while it is shared");
+                drop(two);
+            }
         })
-        .collect();
-    threads.into_iter().for_each(|done| done.recv_timeout(Duration::from_secs(120)).expect("no thread waits for ever"));
+    });
+    let ends =
+        |done: mpsc::Receiver<()>| done.recv_timeout(Duration::from_secs(120)).expect("no thread waits for ever");
+    readers.into_iter().for_each(ends);
+    are_done.store(true, Ordering::Relaxed);
+    ends(writer);
 }
 
 fn soon_started(run: impl FnOnce() + Send + 'static) -> mpsc::Receiver<()> {
