@@ -203,9 +203,9 @@ pub enum Error {
         /// The type found.
         found: Excerpt,
     },
-    /// Lists that should make up an axis differ in length. This includes null lists.
+    /// Lists that should make up an axis differ in length. Null lists do not count.
     Ragged {
-        /// The first list that differs.
+        /// The first list that is not null and differs.
         row: usize,
         /// The length of the first list that is not null.
         expected: usize,

@@ -35,7 +35,7 @@ pub enum Reason {
     Encoded,
     /// The memory is foreign, and so small that the adopting allocator leaves it alone.
     Small,
-    /// Nulls of the source are filled.
+    /// Nulls of the source are filled, or null lists of it have to be as long as the others.
     Nulls,
     /// The columns of the source are not equally spaced in one allocation.
     Scattered,

@@ -40,7 +40,7 @@ impl fmt::Display for Remedy<'_> {
             (_, Reason::Variable) => "`detach()` it and take no step of the optimiser while it is shared, ",
             (_, Reason::ForeignMemory) => {
                 "take a type that holds foreign memory, borrow it with `lend`, install the adopting allocator \
-                 (`dlbridge::adopting`), "
+                 (`dlbridge::adopting`, for 16 KiB or more that may be written), "
             }
             (_, Reason::Scattered) => "share the columns one by one, ",
             _ => return f.write_str("use `convert`"),
@@ -81,7 +81,7 @@ mod tests {
             "candle",
             Reason::ForeignMemory,
             "take a type that holds foreign memory, borrow it with `lend`, install the adopting allocator \
-             (`dlbridge::adopting`), or use `convert`",
+             (`dlbridge::adopting`, for 16 KiB or more that may be written), or use `convert`",
         ),
         (
             "candle",

@@ -71,7 +71,7 @@ words! {
     UnsupportedType { framework, found } =>
         "the {framework} type {found:?} has no equivalent in DLPack: cast it to numbers first";
     Ragged { row, expected, found } =>
-        "list {row} has {found} elements, expected {expected}: pad all lists to one length, null ones too";
+        "list {row} has {found} elements, expected {expected}: pad all lists to one length";
     SchemaMismatch { expected, found } =>
         "the column holds {found:?}, its schema says {expected:?}: give it the schema that it came with";
     InvalidMetadata { name, problem } => "the metadata of {name} are wrong: {problem}";
