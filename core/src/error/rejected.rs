@@ -34,11 +34,7 @@ impl<T> fmt::Debug for Rejected<T> {
 }
 
 /// The error itself is no source, because its message has been printed as that of the refusal.
-impl<T> core::error::Error for Rejected<T> {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        self.error.source()
-    }
-}
+impl<T> core::error::Error for Rejected<T> {}
 
 #[cfg(test)]
 mod tests {

@@ -346,3 +346,23 @@ impl fmt::Debug for Descriptor<'_> {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_legacy_abi_has_no_way_to_say_read_only_or_padded() {
+        let padded = Error::Inexpressible { framework: "the legacy ABI", what: "padded sub-byte elements" };
+        for (dtype, flags, expected) in [
+            (DataType::FLOAT32, Flags::COPIED, Ok(())),
+            (DataType::FLOAT32, Flags::PADDED, Ok(())), // there is nothing to pad
+            (DataType::FLOAT4_E2M1FN, Flags::empty(), Ok(())),
+            (DataType::FLOAT4_E2M1FN, Flags::PADDED, Err(padded)),
+            (DataType::FLOAT32, Flags::READ_ONLY, Err(Error::ReadOnly)),
+        ] {
+            let it = Descriptor::new(ptr::null(), dtype, Device::CPU, flags, &[0], None).unwrap();
+            assert_eq!(it.check_legacy(), expected, "{dtype} {flags:?}");
+        }
+    }
+}

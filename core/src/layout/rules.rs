@@ -329,6 +329,28 @@ mod tests {
         let strides = [i64::MAX, i64::MIN];
         assert_eq!(validate(&[2, 2], Some(&strides), nothing, false), Err(Error::Overflow { quantity: "strides" }));
         assert_eq!(count_usize(&[usize::MAX, 0]), Err(Error::Overflow { quantity: "element count" }));
+        assert_eq!((count_usize(&[]), count_usize(&[2, 3]), count_usize(&[2, 0])), (Ok(1), Ok(6), Ok(0)));
+    }
+
+    #[test]
+    fn strides_that_mean_nothing_become_normal_and_others_stay() {
+        for (shape, before, after) in [
+            (&[][..], &[][..], &[][..]),
+            (&[1], &[7], &[1]),
+            (&[4], &[7], &[7]),
+            (&[2, 1, 3], &[-9, 0, 5], &[-9, 3, 5]),
+            (&[1, 1, 1], &[i64::MIN, i64::MAX, 0], &[1, 1, 1]),
+            (&[1, 4, 2, 1], &[0, 0, 0, 0], &[8, 0, 0, 1]),
+            (&[2, 0, 3, 4], &[9, 9, 9, 9], &[12, 12, 4, 1]),
+            (&[0], &[0], &[1]),
+            (&[1, 0], &[5, 1], &[1, 1]),
+        ] {
+            let mut strides = before.to_vec();
+            assert_eq!(is_normal(shape, before), before == after, "{shape:?} {before:?}");
+            assert_eq!(normalise(shape, &mut strides), shape.contains(&0), "{shape:?} {before:?}");
+            assert_eq!(strides, after);
+            assert!(is_normal(shape, after), "{shape:?} {after:?}");
+        }
     }
 
     #[test]
