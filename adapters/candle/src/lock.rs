@@ -137,6 +137,9 @@ struct SealedBlock {
 /// last seal has gone. No other storage is taken for one of them: while there is a seal, the tensor beside it keeps the
 /// block, and promises that nobody writes it, so that a storage that may be written and has the block as well is older
 /// than the seal, and has an address of its own.
+///
+/// If others than candle adopt the block, too, to read it, the seal may go with one of their vectors. The storage is then
+/// exported as any other, under its lock, which is never free for writers.
 pub(crate) struct Seal {
     block: usize,
 }
@@ -157,8 +160,10 @@ impl Seal {
     pub(crate) fn close(tensor: &CandleTensor) -> Result<(), Error> {
         mem::forget(tensor.storage_and_layout().0);
         peek(tensor, |storage, _| {
-            let block = bytes(storage).0.addr();
-            SEALED.lock().entry(block).or_default().storages.insert(ptr::from_ref(storage).addr());
+            // Without an entry there is no seal that would remove it again.
+            if let Some(block) = SEALED.lock().get_mut(&bytes(storage).0.addr()) {
+                block.storages.insert(ptr::from_ref(storage).addr());
+            }
             Ok(())
         })
     }
