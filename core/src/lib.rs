@@ -23,8 +23,8 @@
 //! ```
 //!
 //! # Write an adapter
-//! An adapter is a crate that implements four traits for the types of its framework. The [`guide`] goes through them one
-//! by one, with a whole adapter as an example.
+//! An adapter is a crate that implements four traits for the types of its framework. The [`guide`] goes through them
+//! one by one, with a whole adapter as an example.
 //!
 //! | trait | what it says |
 //! |---|---|

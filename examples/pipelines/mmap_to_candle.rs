@@ -5,8 +5,8 @@
 //! ```
 //!
 //! candle's storage is a `Vec`. The allocator that this program installs lets a `Vec` own the pages of the file, which
-//! are released when candle frees the last tensor. The file must not be written, so that the tensors are `ReadOnly`: they
-//! go wherever candle takes a `&Tensor`. Without `FILE`, the example first writes a file of 768 floats a row.
+//! are released when candle frees the last tensor. The file must not be written, so that the tensors are `ReadOnly`:
+//! they go wherever candle takes a `&Tensor`. Without `FILE`, the example first writes a file of 768 floats a row.
 
 use std::alloc::System;
 use std::time::Instant;

@@ -312,6 +312,17 @@ fn no_proof_cites_a_number() {
     }
 }
 
+/// What the formatter leaves as it is.
+#[test]
+fn comments_end_at_column_120() {
+    for file in sources() {
+        let text = fs::read_to_string(&file).expect("a source file");
+        let is_long =
+            |line: &&str| line.chars().count() > 120 && line.trim_start().starts_with("//") && !line.contains("| ");
+        assert_eq!(text.lines().find(is_long), None, "{}", file.display());
+    }
+}
+
 /// One row of an adapter's table "What the proofs rest on".
 struct Axiom {
     name: String,

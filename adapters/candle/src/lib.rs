@@ -17,9 +17,9 @@
 //! `storage_and_layout` does wait for it.)
 //!
 //! The first export of a storage waits, as every reader of candle's does, for writes that have begun or are queued. So
-//! it can wait for ever where such a reader can: within a custom operation on the same storage; under candle's own guard
-//! of it (`storage_and_layout`); and while the thread holds an export of another tensor, if others write that one from
-//! this (`other.slice_set(&this, …)`) and this one, too.
+//! it can wait for ever where such a reader can: within a custom operation on the same storage; under candle's own
+//! guard of it (`storage_and_layout`); and while the thread holds an export of another tensor, if others write that one
+//! from this (`other.slice_set(&this, …)`) and this one, too.
 //!
 //! A variable is written in place by every step of an optimiser, so that `share` refuses it: `convert` copies it, and
 //! `var.as_detached_tensor().share()` shares it if no step is taken meanwhile. [`export_unguarded`] shares without the
@@ -38,8 +38,8 @@
 //! a plain tensor of it is a copy. A `ReadOnly` tensor derefs to a tensor, so that it goes wherever candle takes a
 //! `&Tensor`: `layer.forward(&x)`, `x.matmul(&w)`. A layer that keeps its weights takes `(*w).clone()`, which shares
 //! the memory. Operations that write in place are not for it: the storage is *sealed*, by a read lock that is never
-//! given back, and such an operation waits forever instead of writing. A `ReadOnly` tensor of candle's own memory, which
-//! came from candle or is a copy, is like any other of candle's tensors.
+//! given back, and such an operation waits forever instead of writing. A `ReadOnly` tensor of candle's own memory,
+//! which came from candle or is a copy, is like any other of candle's tensors.
 //!
 //! # What the proofs rest on
 //! Axioms about candle-core 0.11.1, each with the test that fails if candle changes:

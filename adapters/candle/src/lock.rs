@@ -133,13 +133,13 @@ struct SealedBlock {
 /// A foreign block that candle holds, and never writes. It is kept with the read-only tensor that owns the block, and
 /// goes when a vector over the block is freed.
 ///
-/// Of several storages over one block, it cannot be told which one has gone. Therefore all are taken for sealed until the
-/// last seal has gone. No other storage is taken for one of them: while there is a seal, the tensor beside it keeps the
-/// block, and promises that nobody writes it, so that a storage that may be written and has the block as well is older
-/// than the seal, and has an address of its own.
+/// Of several storages over one block, it cannot be told which one has gone. Therefore all are taken for sealed until
+/// the last seal has gone. No other storage is taken for one of them: while there is a seal, the tensor beside it keeps
+/// the block, and promises that nobody writes it, so that a storage that may be written and has the block as well is
+/// older than the seal, and has an address of its own.
 ///
-/// If others than candle adopt the block, too, to read it, the seal may go with one of their vectors. The storage is then
-/// exported as any other, under its lock, which is never free for writers.
+/// If others than candle adopt the block, too, to read it, the seal may go with one of their vectors. The storage is
+/// then exported as any other, under its lock, which is never free for writers.
 pub(crate) struct Seal {
     block: usize,
 }

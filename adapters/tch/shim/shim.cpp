@@ -1,11 +1,11 @@
 // What the Rust side needs of libtorch and tch does not offer: metadata without side effects, a handle to a storage,
 // and tensors over foreign memory.
 //
-// No exception leaves this file but the refusal to write, which libtorch's callers expect: every function that Rust or a
-// deleter calls is `noexcept`, and an assertion at the end checks that. Functions with an `error` catch all exceptions:
-// they then put the text into `*error`, which the caller frees by `dlbridge_free`, and return false. Nothing is validated
-// here: the Rust side has checked every number, because libtorch's own checks throw inside `noexcept` functions, which
-// aborts the process.
+// No exception leaves this file but the refusal to write, which libtorch's callers expect: every function that Rust or
+// a deleter calls is `noexcept`, and an assertion at the end checks that. Functions with an `error` catch all
+// exceptions: they then put the text into `*error`, which the caller frees by `dlbridge_free`, and return false.
+// Nothing is validated here: the Rust side has checked every number, because libtorch's own checks throw inside
+// `noexcept` functions, which aborts the process.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/core/Allocator.h>

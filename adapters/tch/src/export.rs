@@ -91,8 +91,8 @@ fn sharing(dense: &Dense<'_>, by_value: bool) -> Result<Flags, Reason> {
 /// A tensor that keeps the memory of a libtorch tensor, and shares it.
 ///
 /// # Safety
-/// The libtorch tensor is not lazy. As long as the result or anything made from it lives, nobody else writes its elements;
-/// if `flags` lacks `READ_ONLY`, nobody else reads or writes any of its storage.
+/// The libtorch tensor is not lazy. As long as the result or anything made from it lives, nobody else writes its
+/// elements; if `flags` lacks `READ_ONLY`, nobody else reads or writes any of its storage.
 unsafe fn own(dense: &Dense<'_>, flags: Flags) -> Tensor {
     let (shape, strides) = (dense.shape(), dense.strides());
     // `is_valid: false`, because libtorch makes booleans of any bytes.

@@ -17,11 +17,12 @@
 //! # Read-only memory
 //! libtorch has no read-only tensors, and `shallow_clone` makes a handle that can write from any `&tch::Tensor`. A
 //! [`ReadOnly`](dlbridge_core::ReadOnly) tensor is therefore *sealed*: libtorch itself refuses, with an error, every
-//! operation that could write the storage, through whatever tensor shares it. That includes the running statistics which
-//! `batch_norm` updates in training.
+//! operation that could write the storage, through whatever tensor shares it. That includes the running statistics
+//! which `batch_norm` updates in training.
 //!
-//! Reading works as usual, with these exceptions: operations that only read, but ask libtorch for a writable address all
-//! the same, and are refused, too. The tests try some 500 operations of libtorch 2.13 on the CPU, and find no others:
+//! Reading works as usual, with these exceptions: operations that only read, but ask libtorch for a writable address
+//! all the same, and are refused, too. The tests try some 500 operations of libtorch 2.13 on the CPU, and find no
+//! others:
 //!
 //! | refused | if these are sealed |
 //! |---|---|
@@ -41,8 +42,8 @@
 //! All of them take a copy, made by `tensor.copy()`, or the result of the unsafe [`unsealed`], which copies nothing.
 //!
 //! A refusal is an error of tch's `f_` functions, and a panic of its others. With a number among the arguments
-//! (`f_fill_(0.)`, `f_add_scalar_(1.)`) it is a panic in any case: tch looks for libtorch's error only after it has freed
-//! the number, and freeing panics on any error that it finds.
+//! (`f_fill_(0.)`, `f_add_scalar_(1.)`) it is a panic in any case: tch looks for libtorch's error only after it has
+//! freed the number, and freeing panics on any error that it finds.
 //!
 //! # Devices and streams
 //! CPU, pinned and managed memory become CPU tensors; CUDA memory keeps its device index, and is refused if libtorch

@@ -21,8 +21,8 @@ pub fn data_ptr(tensor: &tch::Tensor) -> Result<*const u8, Error> {
 /// `Copies: never.`
 ///
 /// It has the same elements, and a storage of its own, so that the sealed tensor and its views stay sealed. It is in no
-/// autograd graph. dlbridge exports it as read-only, as it does the sealed one. Of a tensor that is not sealed it is one
-/// more handle.
+/// autograd graph. dlbridge exports it as read-only, as it does the sealed one. Of a tensor that is not sealed it is
+/// one more handle.
 ///
 /// ```
 /// use dlbridge_core::{Bridge, ReadOnly, Tensor};
@@ -40,8 +40,8 @@ pub fn data_ptr(tensor: &tch::Tensor) -> Result<*const u8, Error> {
 ///
 /// # Safety
 /// Nobody writes the memory through the result, nor through what shares its storage (views, other handles): it is
-/// passed only to operations that read it. [The list](crate#read-only-memory) has those that the tests have seen to work
-/// on memory pages that cannot be written.
+/// passed only to operations that read it. [The list](crate#read-only-memory) has those that the tests have seen to
+/// work on memory pages that cannot be written.
 ///
 /// # Errors
 /// As the export: what requires grad is to be detached, and the result may require grad.

@@ -108,8 +108,8 @@ fn probe(layout: Layout) -> Option<bool> {
         drop(registry().take(block, layout));
         return Some(false);
     }
-    // The adopting allocator has dropped the owner and left the block alone. If an allocator around it overwrote what is
-    // freed, it would overwrite foreign memory too.
+    // The adopting allocator has dropped the owner and left the block alone. If an allocator around it overwrote what
+    // is freed, it would overwrite foreign memory too.
     let is_intact = |end: &*mut u8| {
         // SAFETY: the block has not been freed, and these are its own bytes.
         (0..END).all(|at| unsafe { end.wrapping_add(at).read_volatile() } == PATTERN)

@@ -92,7 +92,8 @@ impl Registry {
     ///
     /// An owner may keep a vector over the same block that was adopted before, and not the memory itself. So
     /// [`take`](Self::take) gives the entry that came last, and the first, which keeps the memory, when no vector is
-    /// left. For this, all entries of a block are in one table: whoever adds one has locked the slot in the small table.
+    /// left. For this, all entries of a block are in one table: whoever adds one has locked the slot in the small
+    /// table.
     pub(super) fn put(&self, adopted: Box<Adopted>) {
         let is_one_of_many = self.live.fetch_add(1, Ordering::Relaxed) >= FEW;
         let (block, hash) = (adopted.block(), hash(adopted.address));

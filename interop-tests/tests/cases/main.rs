@@ -2,8 +2,8 @@
 //!
 //! A letter and a number in front of a test's name stand for such a fault. The letter is the subject: A strides, B
 //! empty and scalar tensors, C offset and alignment, D lifetime and threads, E element types, F mutability, G device
-//! and version, H Arrow, I hostile producers; n and m are later ones, of all subjects. The rules of contiguity (A2 – A4,
-//! A9, A10, A13) are tested in `dlbridge_core::layout`.
+//! and version, H Arrow, I hostile producers; n and m are later ones, of all subjects. The rules of contiguity (A2 –
+//! A4, A9, A10, A13) are tested in `dlbridge_core::layout`.
 #![cfg(all(feature = "ndarray", feature = "candle"))]
 
 #[cfg(feature = "arrow")]

@@ -1,4 +1,5 @@
-//! Operations of tch, generated ones and its own: those that only read their inputs, and those that write the first one.
+//! Operations of tch, generated ones and its own: those that only read their inputs, and those that write the first
+//! one.
 
 use super::sealed::{Inputs, Operation};
 use super::*;

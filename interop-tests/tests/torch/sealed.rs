@@ -127,7 +127,8 @@ fn seal(plain: &Torch) -> ReadOnly<Torch> {
     tensor.share().expect("aligned to a page")
 }
 
-/// Runs an operation, and says how many inputs it has taken. Where tch panics instead of failing, that is a failure, too.
+/// Runs an operation, and says how many inputs it has taken. Where tch panics instead of failing, that is a failure,
+/// too.
 fn run(operation: &Operation, how: How) -> (Result<Torch, String>, usize) {
     let inputs = Inputs { how, made: Cell::new(0), folder: tempfile::tempdir().expect("a folder") };
     let result = match catch_unwind(AssertUnwindSafe(|| (operation.run)(&inputs))) {
@@ -144,7 +145,8 @@ fn is_same(one: &Torch, other: &Torch) -> bool {
     }
 }
 
-/// Operations that libtorch refuses if one of these inputs is sealed, although it only reads it: libtorch 2.13 on x86-64.
+/// Operations that libtorch refuses if one of these inputs is sealed, although it only reads it: libtorch 2.13 on
+/// x86-64.
 const REFUSED_READS: &[(&str, &[usize])] = &[
     ("poisson", &[0]),
     ("binomial", &[0, 1]),

@@ -2,7 +2,8 @@
 //!
 //! Every extension module that is built with this crate has classes of its own, as pyo3 makes them; all have the names
 //! and the methods of those of the module `dlbridge`. Their objects say so by `__class__`, which `isinstance` asks
-//! where the type itself does not answer: `isinstance(x, dlbridge.Tensor)` is true for a tensor of any of these modules.
+//! where the type itself does not answer: `isinstance(x, dlbridge.Tensor)` is true for a tensor of any of these
+//! modules.
 //!
 //! Other ways were worse: pyo3 gives classes no metaclass that could answer, an abstract class in the place of
 //! `dlbridge.Tensor` would not be the class of its own tensors, and a conversion on return costs a second owner, which
