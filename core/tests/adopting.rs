@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 
 use dlbridge_core::adopting::{self, adopt, release_deferred, Adopting, Deferred, LEAST};
-use dlbridge_core::{Bridge, CopyPolicy, Error, Reason, Route, Tensor};
+use dlbridge_core::{Bridge, CopyPolicy, DataType, Device, Error, Flags, Memory, Reason, Route, Tensor};
 
 #[global_allocator]
 static ALLOCATOR: Adopting<System> = Adopting::new(System);
@@ -74,6 +74,27 @@ fn what_cannot_be_adopted_comes_back() {
         }
         owner = rejected.value;
         assert_eq!(released.load(Ordering::SeqCst), 0);
+    }
+}
+
+#[test]
+fn a_block_is_adopted_if_a_vector_could_have_it() {
+    const MISALIGNED: Result<(), Reason> = Err(Reason::Misaligned { align: 8 });
+    for (address, size, align, expected) in [
+        (LEAST, LEAST, 1, Ok(())),
+        (LEAST + 1, LEAST, 1, Ok(())),
+        (LEAST, LEAST - 1, 1, Err(Reason::Small)),
+        (LEAST, 0, 1, Err(Reason::Small)),
+        (LEAST + 8, LEAST, 8, Ok(())),
+        (LEAST + 4, LEAST, 8, MISALIGNED),
+        (LEAST + 4, 8, 8, MISALIGNED),
+        // No vector has a block that is no whole number of elements, or elements that are aligned to so much.
+        (LEAST, LEAST + 4, 8, Err(Reason::ForeignMemory)),
+        (LEAST, 2 * LEAST, LEAST, Ok(())),
+        (2 * LEAST, 4 * LEAST, 2 * LEAST, Err(Reason::ForeignMemory)),
+        (LEAST, usize::MAX, 1, Err(Reason::ForeignMemory)),
+    ] {
+        assert_eq!(adopting::check(address, size, align), expected, "{address} {size} {align}");
     }
 }
 
@@ -264,4 +285,40 @@ fn what_keeps_the_memory_is_dropped_last() {
     drop(others);
     drop(first);
     assert_eq!(released.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn only_what_is_all_its_own_is_adopted() {
+    let part = |shape: [i64; 2], strides: [i64; 2], dtype| {
+        let memory = Memory { dtype, device: Device::CPU, flags: Flags::empty(), is_valid: false };
+        let owner = vec![3u8; 8 * LEAST].into_boxed_slice();
+        // SAFETY: the layouts are within the owner, which nobody else has.
+        unsafe {
+            Tensor::from_owner(owner, memory, 2, |owner, lengths, steps| {
+                (lengths[0], lengths[1], steps[0], steps[1]) = (shape[0], shape[1], strides[0], strides[1]);
+                owner.as_mut_ptr()
+            })
+        }
+    };
+    let len = LEAST as i64;
+    for (shape, strides, dtype, expected) in [
+        ([2, len], [len, 1], DataType::UINT8, Ok(())),
+        ([2, len], [1, 2], DataType::UINT8, Err(Reason::Strided)),
+        ([2, len], [len + 1, 1], DataType::UINT8, Err(Reason::Strided)),
+        ([2, 8], [8, 1], DataType::UINT8, Err(Reason::Small)),
+        ([2, len], [len, 1], DataType::INT8, Err(Reason::ForeignMemory)),
+    ] {
+        let tensor = part(shape, strides, dtype);
+        let address = tensor.data();
+        assert_eq!(tensor.descriptor().check_adoptable::<u8>(), expected, "{shape:?} {strides:?} {dtype}");
+        match tensor.adopt::<u8>() {
+            Ok(vec) => assert_eq!((vec.as_ptr(), vec.len(), vec[1], expected), (address, 2 * LEAST, 3, Ok(()))),
+            Err(tensor) => assert_eq!((tensor.data(), expected.is_err()), (address, true)),
+        }
+    }
+    // A route looks at no element, so that booleans that are none are found on the way.
+    let bools = || part([2, len], [len, 1], DataType::BOOL);
+    assert_eq!(bools().route::<Vec<bool>>(), Route::Shared);
+    assert_eq!(bools().share::<Vec<bool>>(), Err(Error::InvalidBool { index: 0, value: 3 }));
+    assert!(bools().adopt::<bool>().is_err());
 }

@@ -28,8 +28,14 @@ static MISTAKES: AtomicUsize = AtomicUsize::new(0);
 static REFUSED: AtomicUsize = AtomicUsize::new(usize::MAX);
 const HUGE: usize = 64 << 20;
 static LARGEST: AtomicUsize = AtomicUsize::new(0);
+/// How many blocks of this size were allocated.
+const COUNTED: [usize; 2] = [5 * LEAST + 3, 7 * PAGES];
+static COUNTS: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+/// Of blocks of these sizes the first or the last byte is overwritten before they are freed.
+const FIRST_OVERWRITTEN: usize = 6 * LEAST + 1;
+const LAST_OVERWRITTEN: usize = 6 * LEAST + 2;
 
-// SAFETY: each block is freed where it came from, as its layout says, and nothing is written to it.
+// SAFETY: each block is freed where it came from, as its layout says, and only written to while it is freed.
 unsafe impl GlobalAlloc for Routing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.size() == REFUSED.load(Ordering::SeqCst) {
@@ -38,6 +44,9 @@ unsafe impl GlobalAlloc for Routing {
         if layout.size() >= HUGE {
             LARGEST.fetch_max(layout.size(), Ordering::SeqCst);
             return ptr::null_mut();
+        }
+        if let Some(at) = COUNTED.iter().position(|size| *size == layout.size()) {
+            COUNTS[at].fetch_add(1, Ordering::SeqCst);
         }
         // SAFETY: the caller's promise.
         let from_other = || unsafe { System.alloc(layout) };
@@ -51,6 +60,15 @@ unsafe impl GlobalAlloc for Routing {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let overwritten = match layout.size() {
+            FIRST_OVERWRITTEN => Some(0),
+            LAST_OVERWRITTEN => Some(LAST_OVERWRITTEN - 1),
+            _ => None,
+        };
+        if let Some(at) = overwritten {
+            // SAFETY: a byte of the block, which is being freed.
+            unsafe { block.wrapping_add(at).write(0) };
+        }
         if !is_other(layout) {
             // SAFETY: the block came from there.
             unsafe { self.0.dealloc(block, layout) };
@@ -130,4 +148,22 @@ fn trying_takes_no_more_than_the_block_and_a_limit() {
         assert_eq!(check(LEAST, size, 4), Err(Reason::ForeignMemory));
         assert_eq!(LARGEST.load(Ordering::SeqCst), tried);
     }
+}
+
+/// Not quite once, because the other tests try many sizes meanwhile, and not all findings are kept.
+#[test]
+fn what_is_found_out_about_a_size_is_remembered() {
+    for ((size, count), expected) in COUNTED.into_iter().zip(&COUNTS).zip([Ok(()), Err(Reason::ForeignMemory)]) {
+        for _ in 0..100 {
+            assert_eq!(check(LEAST, size, 1), expected);
+        }
+        assert!((1..10).contains(&count.load(Ordering::SeqCst)), "{count:?}");
+    }
+}
+
+#[test]
+fn what_is_overwritten_at_either_end_is_not_adopted() {
+    assert_eq!(check(LEAST, FIRST_OVERWRITTEN, 1), Err(Reason::ForeignMemory));
+    assert_eq!(check(LEAST, LAST_OVERWRITTEN, 1), Err(Reason::ForeignMemory));
+    assert_eq!(check(LEAST, LAST_OVERWRITTEN + 1, 1), Ok(()));
 }

@@ -362,3 +362,154 @@ mod tests {
         }
     }
 }
+
+#[cfg(all(test, not(dlbridge_loom)))]
+mod tests {
+    use alloc::vec::Vec;
+    use core::mem::size_of;
+
+    use super::*;
+
+    const LAYOUT: Layout = Layout::new::<u128>();
+
+    fn adopted(address: usize) -> Box<Adopted> {
+        Adopted::new(address, LAYOUT, Box::new(()))
+    }
+
+    fn put(table: &Table<1>, adopted: Box<Adopted>) {
+        table.slot(hash(adopted.address)).with(0, |entries| entries.push(adopted));
+    }
+
+    fn take(table: &Table<1>, address: usize, layout: Layout) -> Option<Box<Adopted>> {
+        table.slot(hash(address)).with(0, |entries| entries.take((address, layout)))
+    }
+
+    /// Three addresses, of which the others have the mark of the first or do not.
+    fn addresses(have_its_mark: bool) -> Vec<usize> {
+        let mark = |address| Slot::mark(hash(address));
+        let others = (2..10_000).map(|n| n * 0x1000).filter(|other| (mark(*other) == mark(0x1000)) == have_its_mark);
+        core::iter::once(0x1000).chain(others).take(3).collect()
+    }
+
+    #[test]
+    fn every_bit_of_an_address_counts_in_its_hash() {
+        for bit in 0..usize::BITS {
+            assert_ne!(hash(0x1234_5678 ^ 1 << bit), hash(0x1234_5678));
+            assert!(u32::try_from(hash(1 << bit)).is_ok());
+        }
+    }
+
+    #[test]
+    fn marks_are_single_bits_beside_the_lock_and_all_are_used() {
+        let marks: Vec<usize> = (0..64).map(|n| Slot::mark(n << 26)).collect();
+        assert!(marks.iter().all(|mark| mark.is_power_of_two() && *mark != Slot::LOCKED));
+        assert_eq!(marks.iter().fold(0, |all, mark| all | mark), !Slot::LOCKED);
+        // What chooses the slot does not choose the mark, or all blocks of a slot had the same.
+        assert!((0..MANY).all(|hash| Slot::mark(hash) == Slot::mark(0)));
+    }
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn the_large_table_takes_as_much_memory_as_it_says() {
+        assert_eq!(size_of::<Table<MANY>>(), 4 << 20);
+    }
+
+    #[test]
+    fn blocks_of_one_slot_are_taken_in_any_order_and_the_others_stay() {
+        for addresses in [addresses(true), addresses(false)] {
+            assert_eq!(addresses.len(), 3);
+            for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+                let table = Table::<1>::new();
+                assert!(addresses.iter().all(|address| !table.may_have(hash(*address))));
+                addresses.iter().for_each(|address| put(&table, adopted(*address)));
+                let mut left = addresses.clone();
+                for at in order {
+                    // A block of another layout is another one.
+                    assert!(take(&table, addresses[at], Layout::new::<u8>()).is_none());
+                    let taken = take(&table, addresses[at], LAYOUT).map(|it| it.address);
+                    assert_eq!(taken, Some(addresses[at]));
+                    assert!(take(&table, addresses[at], LAYOUT).is_none());
+                    left.retain(|address| *address != addresses[at]);
+                    assert!(left.iter().all(|address| table.may_have(hash(*address))));
+                }
+                assert!(addresses.iter().all(|address| !table.may_have(hash(*address))));
+            }
+        }
+    }
+
+    #[test]
+    fn a_slot_is_locked_while_it_is_accessed() {
+        let slot = Slot { state: AtomicUsize::new(6), first: Guarded::new(None) };
+        // Whatever the guess.
+        for guess in [6, 0, 4] {
+            slot.with(guess, |entries| {
+                assert_eq!((slot.state.load(Ordering::Relaxed), *entries.marks), (6 | Slot::LOCKED, 6));
+            });
+            assert_eq!(slot.state.load(Ordering::Relaxed), 6);
+        }
+    }
+
+    #[test]
+    fn the_large_table_takes_what_the_small_one_has_no_room_for() {
+        static REGISTRY: Registry = Registry {
+            live: AtomicUsize::new(0),
+            live_in_many: AtomicUsize::new(0),
+            few: Table::new(),
+            many: Table::new(),
+        };
+        let counts = || (REGISTRY.live.load(Ordering::Relaxed), REGISTRY.live_in_many.load(Ordering::Relaxed));
+        let block = |n: usize| (n * 0x1000) as *mut u8;
+        let blocks = 1..=FEW + 10;
+        for n in blocks.clone() {
+            assert!(n > 1 || !REGISTRY.may_have(block(n)));
+            REGISTRY.put(adopted(block(n) as usize));
+            assert_eq!(counts(), (n, n.saturating_sub(FEW)));
+        }
+        assert!(blocks.clone().all(|n| REGISTRY.may_have(block(n))));
+        // Of the blocks that are not adopted, almost none is looked for.
+        let mistaken = (1..=10 * FEW).filter(|n| REGISTRY.may_have(block(n + 2 * FEW))).count();
+        assert!(mistaken < FEW, "{mistaken}");
+        assert!(REGISTRY.take(block(2 * FEW), LAYOUT).is_none());
+        for n in blocks.clone().rev() {
+            assert_eq!(REGISTRY.take(block(n), LAYOUT).map(|it| it.address), Some(block(n) as usize));
+            assert_eq!(counts(), (n - 1, (n - 1).saturating_sub(FEW)));
+        }
+        assert!(blocks.clone().all(|n| !REGISTRY.may_have(block(n)) && REGISTRY.take(block(n), LAYOUT).is_none()));
+    }
+
+    #[test]
+    fn all_entries_of_a_block_are_in_one_table_and_the_last_is_taken_first() {
+        static REGISTRY: Registry = Registry {
+            live: AtomicUsize::new(0),
+            live_in_many: AtomicUsize::new(0),
+            few: Table::new(),
+            many: Table::new(),
+        };
+        let put = |n: usize| REGISTRY.put(adopted(n * 0x1000));
+        let take = |n: usize| REGISTRY.take((n * 0x1000) as *mut u8, LAYOUT).is_some();
+        let in_many = || REGISTRY.live_in_many.load(Ordering::Relaxed);
+        // One that begins in the small table, where there is no room afterwards.
+        put(1);
+        (2..=FEW + 1).for_each(put);
+        assert_eq!(in_many(), 1);
+        put(1);
+        assert_eq!(in_many(), 1);
+        // One that begins in the large table, while there is room in the small one afterwards.
+        put(FEW + 2);
+        assert_eq!(in_many(), 2);
+        assert!((2..=FEW).all(take));
+        put(FEW + 2);
+        put(FEW + 3);
+        assert_eq!(in_many(), 3);
+        assert!([1, 1, FEW + 1, FEW + 2, FEW + 2, FEW + 3].into_iter().all(take));
+        assert_eq!((in_many(), REGISTRY.live.load(Ordering::Relaxed)), (0, 0));
+        // The entry that came last is taken first.
+        let owners: [_; 3] = core::array::from_fn(|_| alloc::sync::Arc::new(()));
+        owners.iter().for_each(|owner| REGISTRY.put(Adopted::new(0x1000, LAYOUT, Box::new(owner.clone()))));
+        for left in (0..3).rev() {
+            drop(REGISTRY.take(0x1000 as *mut u8, LAYOUT));
+            let counts: Vec<usize> = owners.iter().map(alloc::sync::Arc::strong_count).collect();
+            assert!(counts.iter().enumerate().all(|(at, count)| *count == if at < left { 2 } else { 1 }));
+        }
+    }
+}

@@ -41,11 +41,9 @@ impl Iterator for Offsets<'_> {
                 self.offset += stride;
                 break;
             }
-            // On an axis of length 1 the index stays 0, and the stride, which may be any number, is not used.
-            if self.index[axis] > 0 {
-                self.offset -= self.index[axis] as isize * stride;
-                self.index[axis] = 0;
-            }
+            // On an axis of length 1 the index stays 0, so that the stride, which may be any number, does not count.
+            self.offset -= self.index[axis] as isize * stride;
+            self.index[axis] = 0;
         }
         Some(offset)
     }

@@ -270,9 +270,8 @@ unsafe fn copy_bits(source: &Descriptor<'_>, target: *mut u8, bits: usize) {
 
 #[cfg(test)]
 mod tests {
-    use std::vec::Vec;
-
-    use crate::{Descriptor, Device, Element, Flags, TensorRef};
+    use super::*;
+    use crate::{DataType, Device, Element, Flags, TensorRef};
 
     /// Copies planes of whole tiles and of parts of tiles, in every order of three axes, and compares with walking the
     /// elements one at a time.
@@ -294,6 +293,36 @@ mod tests {
                     assert_eq!(tensor.to_vec::<T>().unwrap(), expected, "{shape:?} {strides:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn axes_that_step_over_one_another_are_merged() {
+        let of = |shape: &[i64], strides: &[i64]| {
+            let nowhere = core::ptr::NonNull::<u128>::dangling().as_ptr().cast();
+            let (dtype, flags) = (DataType::INT16, Flags::READ_ONLY);
+            let source = Descriptor::new(nowhere, dtype, Device::CPU, flags, shape, Some(strides)).unwrap();
+            axes(&source, 2).iter().map(|axis| (axis.len, axis.from, axis.to)).collect::<Vec<_>>()
+        };
+        for (shape, strides, expected) in [
+            (&[][..], &[][..], &[][..]),
+            (&[1, 1], &[i64::MAX, 0], &[]),
+            (&[5], &[3], &[(5, 6, 2)]),
+            (&[4, 5], &[15, 3], &[(20, 6, 2)]),
+            (&[4, 5], &[1, 4], &[(4, 2, 10), (5, 8, 2)]),
+            (&[4, 1, 5], &[-10, 9, -2], &[(20, -4, 2)]),
+            (&[3, 4, 5], &[1, 15, 3], &[(3, 2, 40), (20, 6, 2)]),
+            (&[3, 4, 5], &[8, 2, 30], &[(12, 4, 10), (5, 60, 2)]),
+            (&[2, 3, 4], &[0, 0, 1], &[(6, 0, 8), (4, 2, 2)]),
+        ] {
+            assert_eq!(of(shape, strides), expected, "{shape:?} {strides:?}");
+        }
+    }
+
+    #[test]
+    fn a_tile_fills_the_cache_as_far_as_it_may() {
+        for (size, bytes) in [(1, 4 << 10), (2, 8 << 10), (4, 16 << 10), (8, 8 << 10), (16, 16 << 10)] {
+            assert_eq!(tile(size) * tile(size) * size, bytes);
         }
     }
 

@@ -226,6 +226,31 @@ mod tests {
     }
 
     #[test]
+    fn axes_are_merged_if_both_sides_step_over_one_another() {
+        // The lengths and strides of a part of numbers of two bytes, and its steps in the target.
+        let of = |shape: &[i64], strides: &[i64], steps: &[i64]| {
+            let nowhere = core::ptr::NonNull::<u128>::dangling().as_ptr().cast();
+            let (dtype, flags) = (crate::DataType::INT16, Flags::READ_ONLY);
+            let part = Descriptor::new(nowhere, dtype, Device::CPU, flags, shape, Some(strides)).unwrap();
+            axes(&part, steps, 2).iter().map(|axis| (axis.len, axis.from, axis.to)).collect::<Vec<_>>()
+        };
+        for (shape, strides, steps, expected) in [
+            (&[3, 4, 5][..], &[20, 5, 1][..], &[80, 20, 4][..], &[(3, 40, 80), (20, 2, 4)][..]),
+            // The first axis is that of the rows, and stays.
+            (&[4, 5], &[5, 1], &[20, 4], &[(4, 10, 20), (5, 2, 4)]),
+            (&[1, 5], &[9, 1], &[20, 4], &[(1, 0, 20), (5, 2, 4)]),
+            // Only one side steps over the inner axis.
+            (&[3, 4, 5], &[20, 5, 1], &[80, 30, 4], &[(3, 40, 80), (4, 10, 30), (5, 2, 4)]),
+            (&[3, 4, 5], &[20, 7, 1], &[80, 20, 4], &[(3, 40, 80), (4, 14, 20), (5, 2, 4)]),
+            // An axis of length 1 neither counts nor keeps its neighbours apart.
+            (&[3, 4, 1, 5], &[20, 5, i64::MAX, 1], &[80, 20, 20, 4], &[(3, 40, 80), (20, 2, 4)]),
+            (&[3, 4, 1], &[20, 5, 1], &[80, 20, 20], &[(3, 40, 80), (4, 10, 20)]),
+        ] {
+            assert_eq!(of(shape, strides, steps), expected, "{shape:?} {strides:?} {steps:?}");
+        }
+    }
+
+    #[test]
     fn parts_that_do_not_fit_are_refused() {
         let (a, b) = (numbers(&[2, 3], 0), numbers(&[2, 4], 0));
         assert!(matches!(Tensor::stack(&[], 0), Err(Error::Unsupported { .. })));

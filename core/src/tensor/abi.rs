@@ -126,6 +126,16 @@ mod tests {
     }
 
     #[test]
+    fn a_tensor_of_our_own_goes_out_as_it_is() {
+        let tensor = Tensor::new(vec![1f32, 2.], &[2]).unwrap();
+        let Raw::Owned(managed) = tensor.0 else { panic!("made from a vector") };
+        let raw = tensor.into_raw();
+        assert_eq!(raw, managed);
+        // SAFETY: a managed tensor of ours.
+        drop(unsafe { Tensor::from_raw(raw) });
+    }
+
+    #[test]
     fn strides_that_say_nothing_go_out_normal() {
         for stride in [1, 0, -7, i64::MAX, 4] {
             let managed = with_stride(stride);

@@ -389,3 +389,22 @@ impl fmt::Debug for Tensor {
         self.descriptor().fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::boxed::Box;
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn an_owner_is_borrowed_only_as_what_it_is() {
+        let tensor = Tensor::new(vec![1u8, 2], &[2]).unwrap();
+        assert_eq!(tensor.owner::<Vec<u8>>(), Some(&vec![1, 2]));
+        assert_eq!((tensor.owner::<Vec<i8>>(), tensor.owner::<Box<[u8]>>()), (None, None));
+        // SAFETY: a managed tensor of ours.
+        let foreign = unsafe { Tensor::from_raw(tensor.into_raw()) }.unwrap();
+        assert_eq!(foreign.owner::<Vec<u8>>(), None, "it has left Rust");
+    }
+}

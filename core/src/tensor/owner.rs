@@ -335,3 +335,17 @@ pub(super) unsafe fn peek<'a, H: 'a, O>(managed: NonNull<H>) -> &'a O {
 }
 
 const _: () = assert!(size_of::<Block<DLManagedTensorVersioned, Vec<u8>>>() <= 128 || size_of::<usize>() != 8);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_has_room_for_its_lengths_and_strides() {
+        for ndim in 0..10 {
+            let (layout, offset) = block_layout::<DLManagedTensor, [u8; 5]>(ndim);
+            assert!(offset >= size_of::<Block<DLManagedTensor, [u8; 5]>>() && offset % size_of::<i64>() == 0);
+            assert_eq!(layout.size(), offset + 2 * ndim * size_of::<i64>());
+        }
+    }
+}

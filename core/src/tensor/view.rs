@@ -127,10 +127,9 @@ impl<'a> TensorRef<'a> {
             if *index >= length {
                 return Err(Error::IndexOutOfBounds { axis, index: *index, length });
             }
-            // Without a check: as long as every index is in bounds there are elements, whose offsets do not overflow.
-            if length > 1 {
-                offset = offset.wrapping_add((*index as isize).wrapping_mul(stride as isize));
-            }
+            // Without a check: as long as every index is in bounds there are elements, whose offsets do not overflow. On
+            // an axis of length 1 the index is 0, so that the stride, which may be any number, does not count.
+            offset = offset.wrapping_add((*index as isize).wrapping_mul(stride as isize));
         }
         Ok(offset)
     }
@@ -163,10 +162,9 @@ impl<'a> TensorRef<'a> {
     #[cold]
     fn check_bools(&self) -> Result<(), Error> {
         let data = self.data.cast_const();
-        let strides: Dims = self.strides().iter().collect();
-        let once: Dims =
-            self.shape.iter().zip(&*strides).map(|(n, stride)| if *stride == 0 { 1.min(*n) } else { *n }).collect();
-        let walked = Descriptor { shape: &once, strides: Some(&strides), ..self.0 };
+        let axes = self.shape.iter().zip(self.strides().iter());
+        let once: Dims = axes.map(|(n, stride)| if stride == 0 { 1.min(*n) } else { *n }).collect();
+        let walked = Descriptor { shape: &once, ..self.0 };
         let mut offsets = Offsets::new(&walked);
         let mut at = Dims::zeros(self.ndim());
         loop {
