@@ -187,7 +187,7 @@ fn candles_own_memory_is_not_sealed_by_its_way_through_others() {
     let column: Float32Array = (&candle).share().unwrap();
     let through: ReadOnly<Candle> = (&column).share().unwrap();
     assert_eq!(data(&through), data(&candle));
-    assert_eq!((&candle).route::<Candle>(), Route::Shared);
+    assert_eq!(candle.route::<Candle>(), Route::Shared);
     let export: Tensor = (&candle).share().unwrap();
     drop((through, column));
     // The export has the lock of its own storage.
