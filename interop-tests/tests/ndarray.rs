@@ -111,7 +111,8 @@ fn an_array_is_exported_where_it_is() {
 
 #[test]
 fn no_array_writes_what_is_exported() {
-    let writes: [(&str, fn(&mut ArcArray2<f32>)); 9] = [
+    type Write = fn(&mut ArcArray2<f32>);
+    let writes: [(&str, Write); 9] = [
         ("an operator", |array| *array += 1.),
         ("fill", |array| array.fill(0.)),
         ("an index", |array| array[[1, 1]] = 0.),
@@ -137,7 +138,8 @@ fn no_array_writes_what_is_exported() {
 
 #[test]
 fn a_view_leaves_the_gaps_alone() {
-    let writes: [(&str, fn(ArrayViewMut2<'_, f32>)); 9] = [
+    type Write = fn(ArrayViewMut2<'_, f32>);
+    let writes: [(&str, Write); 9] = [
         ("an operator", |mut view| view += 100.),
         ("fill", |mut view| view.fill(100.)),
         ("an assignment", |mut view| view.assign(&array![[100.]])),
