@@ -127,8 +127,8 @@ impl<'a> TensorRef<'a> {
             if *index >= length {
                 return Err(Error::IndexOutOfBounds { axis, index: *index, length });
             }
-            // Without a check: as long as every index is in bounds there are elements, whose offsets do not overflow. On
-            // an axis of length 1 the index is 0, so that the stride, which may be any number, does not count.
+            // Without a check: as long as every index is in bounds there are elements, whose offsets do not overflow.
+            // On an axis of length 1 the index is 0, so that the stride, which may be any number, does not count.
             offset = offset.wrapping_add((*index as isize).wrapping_mul(stride as isize));
         }
         Ok(offset)
