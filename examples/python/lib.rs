@@ -18,7 +18,7 @@ mod two_models {
     use burn_tensor::activation::softmax;
     use dlbridge::candle::candle_core::{DType, Device, Tensor as Candle};
     use dlbridge::python::{PyDType, PyDevice, PyTensor, into_py_err};
-    use dlbridge::{Bridge, Error, Exchange, Tensor};
+    use dlbridge::{Bridge, CopyPolicy, Error, Exchange, ReadOnly, Tensor};
     use pyo3::exceptions::PyRuntimeError;
     use pyo3::prelude::*;
 
@@ -39,8 +39,9 @@ mod two_models {
 
         /// The output, and whether the input had to be copied. Any array library takes the output as it is.
         fn forward(&self, x: PyTensor) -> PyResult<(PyTensor, bool)> {
-            // SAFETY: this call keeps the interpreter, and is done with the memory when it returns.
-            let x = unsafe { x.assume_unwritten() }.convert_with::<Candle>(dlbridge::CopyPolicy::IfNeeded);
+            // SAFETY: this call keeps the interpreter, and is done with the memory when it returns. candle does not
+            // write it either, as the type says.
+            let x = unsafe { x.assume_unwritten() }.convert_with::<ReadOnly<Candle>>(CopyPolicy::IfNeeded);
             let x = x.map_err(into_py_err)?;
             let y = x.value.matmul(&self.weight).and_then(|y| y.relu()).map_err(failed)?;
             drop(x.value);
