@@ -1,5 +1,7 @@
 //! Exports candle tensors as DLPack tensors.
 
+use std::ptr;
+
 use candle_core::backend::BackendStorage;
 use candle_core::{CpuStorage, Layout, Tensor as CandleTensor};
 use dlbridge_core::layout::Dims;
@@ -25,13 +27,14 @@ impl Export<Candle> for CandleTensor {
         if let Some(reason) = obstacle(&self) {
             return Err(Error::CopyRequired { framework: NAME, reason });
         }
-        if peek(&self, |storage, _| Ok(Seal::is_on(storage)))? {
+        let (storage, is_sealed) = peek(&self, |storage, _| Ok((ptr::from_ref(storage).addr(), Seal::is_on(storage))))?;
+        if is_sealed {
             let source = peek(&self, Source::new)?;
             // SAFETY: `source` lies within the storage, which is sealed: by axiom *lock* candle never writes it.
             return Ok(unsafe { source.own(Sealed(self), |Sealed(tensor)| tensor) });
         }
         // SAFETY: `Exported` keeps the tensor longer than the lock.
-        let lock = unsafe { Lock::hold(&self) }?;
+        let lock = unsafe { Lock::hold(&self, storage) };
         let source = peek(&self, Source::new)?;
         let owner = Exported { _lock: Some(lock), tensor: self };
         // SAFETY: `source` lies within the storage, which by axiom *lock* is not written or replaced while the lock is

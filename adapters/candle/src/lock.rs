@@ -10,6 +10,7 @@ use std::cell::Cell;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{mem, ptr};
 
 use candle_core::{CpuStorage, CustomOp1, Layout, Shape, StorageRef, Tensor as CandleTensor};
@@ -67,22 +68,18 @@ static HELD: Mutex<Addresses<Held>> = Mutex::new(HashMap::with_hasher(BuildHashe
 static ARRIVED: Condvar = Condvar::new();
 
 impl Lock {
-    /// The lock of the storage of `tensor`, a tensor on the CPU.
+    /// The lock of the storage of `tensor`, which is at this address.
     ///
     /// # Safety
     /// The caller keeps `tensor`, or a tensor of the same storage, until the lock is dropped.
-    ///
-    /// # Errors
-    /// As [`peek`].
-    pub(crate) unsafe fn hold(tensor: &CandleTensor) -> Result<Self, Error> {
-        let storage = peek(tensor, |storage, _| Ok(ptr::from_ref(storage).addr()))?;
+    pub(crate) unsafe fn hold(tensor: &CandleTensor, storage: usize) -> Self {
         let mut held = HELD.lock();
         loop {
             match held.entry(storage) {
                 Entry::Occupied(mut entry) => {
                     if let Held::Shared { shares, .. } = entry.get_mut() {
                         *shares += 1;
-                        return Ok(Self { storage });
+                        return Self { storage };
                     }
                 }
                 Entry::Vacant(entry) => {
@@ -100,7 +97,7 @@ impl Lock {
         let guard = unsafe { mem::transmute::<StorageRef<'_>, StorageRef<'static>>(guard) };
         HELD.lock().insert(storage, Held::Shared { shares: 1, _guard: guard });
         ARRIVED.notify_all();
-        Ok(Self { storage })
+        Self { storage }
     }
 }
 
@@ -121,6 +118,9 @@ impl Drop for Lock {
 
 /// The sealed storages, by the address of the foreign block that they have.
 static SEALED: Mutex<Addresses<SealedBlock>> = Mutex::new(HashMap::with_hasher(BuildHasherDefault::new()));
+
+/// How many seals there are, of all blocks.
+static SEALS: AtomicUsize = AtomicUsize::new(0);
 
 /// A block over which there are sealed storages.
 #[derive(Default)]
@@ -148,6 +148,7 @@ impl Seal {
     /// Of a block at this address, which becomes a vector by adoption.
     pub(crate) fn new(block: *const u8) -> Self {
         let block = block.addr();
+        SEALS.fetch_add(1, Ordering::Relaxed);
         SEALED.lock().entry(block).or_default().seals += 1;
         Self { block }
     }
@@ -170,6 +171,10 @@ impl Seal {
 
     /// Whether a storage is closed.
     pub(crate) fn is_on(storage: &CpuStorage) -> bool {
+        // Whoever has a sealed storage got it after its seal was counted.
+        if SEALS.load(Ordering::Relaxed) == 0 {
+            return false;
+        }
         let sealed = SEALED.lock();
         let block = sealed.get(&bytes(storage).0.addr());
         block.is_some_and(|block| block.storages.contains(&ptr::from_ref(storage).addr()))
@@ -184,6 +189,7 @@ impl Drop for Seal {
         if entry.get().seals == 0 {
             entry.remove();
         }
+        SEALS.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
