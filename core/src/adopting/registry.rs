@@ -499,6 +499,7 @@ mod tests {
         assert_eq!(in_many(), 2);
         assert!((2..=FEW).all(take));
         put(FEW + 2);
+        assert_eq!(in_many(), 3);
         put(FEW + 3);
         assert_eq!(in_many(), 3);
         assert!([1, 1, FEW + 1, FEW + 2, FEW + 2, FEW + 3].into_iter().all(take));
