@@ -127,7 +127,7 @@ impl<'a> Walk<'a> {
             elements(innermost(child.data_type()), options)?; // Only of these can Arrow make nulls without a panic.
             let kept =
                 lengths().enumerate().map(|(row, length)| Some(self.window.start + row).filter(|_| length == expected));
-            let values = pad(lists, expected, kept.collect::<Vec<_>>().into_iter())?;
+            let values = pad(lists, expected, kept)?;
             let window = 0..values.len();
             (Node::Padded(values), window)
         };
