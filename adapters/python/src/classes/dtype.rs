@@ -2,9 +2,9 @@
 
 use dlbridge_core::{DataType, DataTypeCode};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple, PyType};
-use pyo3::{IntoPyObjectExt, intern};
 
 use crate::classes::home;
 use crate::error::into_py_err;
@@ -116,11 +116,7 @@ impl PyDType {
     }
 
     fn __eq__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let py = slf.py();
-        if home::is_same(slf, other)? {
-            return (dtype_of(other)? == slf.get().0).into_bound_py_any(py);
-        }
-        Ok(py.NotImplemented().into_bound(py))
+        home::equals(slf, other, || Ok(dtype_of(other)? == slf.get().0))
     }
 
     /// That of the numbers: the same in every extension module.

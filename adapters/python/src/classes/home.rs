@@ -9,10 +9,10 @@
 //! `dlbridge.Tensor` would not be the class of its own tensors, and a conversion on return costs a second owner, which
 //! needs the interpreter to be let go of.
 
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pyclass::PyClass;
 use pyo3::types::PyType;
+use pyo3::{IntoPyObjectExt, intern};
 
 use crate::library::imported;
 
@@ -24,7 +24,16 @@ pub(crate) fn class<'py, T: PyClass>(object: &Bound<'py, T>) -> PyResult<Bound<'
     Ok(class.and_then(|class| class.cast_into().ok()).unwrap_or_else(|| object.as_any().get_type()))
 }
 
-/// Whether another object is of the same class, or stands for the same one.
-pub(crate) fn is_same<T: PyClass>(object: &Bound<'_, T>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(other.is_instance_of::<T>() || other.is_instance(class(object)?.as_any())?)
+/// `object == other`: what `is_equal` says if both are of the same class, or stand for the same one. Otherwise Python
+/// asks the other one.
+pub(crate) fn equals<'py, T: PyClass>(
+    object: &Bound<'py, T>,
+    other: &Bound<'py, PyAny>,
+    is_equal: impl FnOnce() -> PyResult<bool>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    if other.is_instance_of::<T>() || other.is_instance(class(object)?.as_any())? {
+        return is_equal()?.into_bound_py_any(py);
+    }
+    Ok(py.NotImplemented().into_bound(py))
 }
